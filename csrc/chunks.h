@@ -32,9 +32,10 @@ typedef struct {
 static void find_pieces(const oop_run *run, chunk *c) {
     int64_t batch = run->batch, row = run->row;
     c->piece_count = c->rows = 0;
-    while (batch < run->batch_count && c->rows < OOP_ROWS && c->piece_count < OOP_PIECES) {
+    const int64_t whole = run->end - run->done < OOP_ROWS ? run->end - run->done : OOP_ROWS;
+    while (batch < run->batch_count && c->rows < whole && c->piece_count < OOP_PIECES) {
         const struct ArrowArray *from = &run->batches[batch];
-        int64_t most = from->length - row, room = OOP_ROWS - c->rows;
+        int64_t most = from->length - row, room = whole - c->rows;
         if (most > 0) {
             int64_t rows = most < room ? most : room;
             c->pieces[c->piece_count++] = (piece){from, row, rows};

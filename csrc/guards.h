@@ -4,6 +4,7 @@
 #define OOP_GUARDS_H
 
 #include <float.h>
+#include <math.h>
 
 #include "chunks.h"
 

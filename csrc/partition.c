@@ -1,10 +1,11 @@
 #include "partition.h"
 
+#include "append.h"
 #include "column.h"
 #include "hash.h"
 #include "wide.h"
 
-#define CHUNK 256
+#define CHUNK APPENDED
 #define NULL_HASH 0xA0761D6478BD642Fu
 #define PRIME 0x100000001B3u
 #define POWERS 64
@@ -99,81 +100,23 @@ int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int3
     return OOP_OK;
 }
 
-/* Appends the values of the rows whose shard is s, which are known to fit. */
-#define APPEND(TYPE)                                                     \
-    for (int j = 0; j < m; j++) { /* no branch, as shards cannot be predicted */ \
-        rows[count] = (uint8_t)j;                                        \
-        count += shard[j] == s;                                          \
-    }                                                                    \
-    for (int j = 0; j < count; j++) ((TYPE *)out)[j] = ((const TYPE *)values)[rows[j]];
-
-static void append_rows(const void *values, int64_t width, const int32_t *shard, int m, int32_t s, void *out) {
-    uint8_t rows[CHUNK + 1];
-    int count = 0;
-    switch (width) {
-        case 1: APPEND(uint8_t) return;
-        case 2: APPEND(uint16_t) return;
-        case 4: APPEND(uint32_t) return;
-        default: APPEND(uint64_t) return;
-    }
-}
-
-#if OOP_WIDE
-#include <immintrin.h>
-
-#define WIDE_PLACES 16 /* a store writes so many values, of which the last ones may be overwritten later */
-
-/* As append_rows, for values of 4 and 8 bytes, 16 and 8 at a time; m is a multiple of 16. */
-__attribute__((target("avx512f,popcnt"))) static void append_wide(const void *values, int64_t width,
-                                                                  const int32_t *shard, int m, int32_t s, void *out) {
-    const __m512i own = _mm512_set1_epi32(s);
-    uint32_t *narrow = out;
-    uint64_t *broad = out;
-    for (int j = 0; j < m; j += 16) {
-        __mmask16 mask = _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(shard + j), own);
-        if (width == 4) {
-            __m512i found = _mm512_loadu_si512((const uint32_t *)values + j);
-            _mm512_storeu_si512(narrow, _mm512_maskz_compress_epi32(mask, found));
-            narrow += __builtin_popcount(mask);
-        } else {
-            for (int half = 0; half < 16; half += 8) {
-                __mmask8 eight = (__mmask8)(mask >> half);
-                __m512i found = _mm512_loadu_si512((const uint64_t *)values + j + half);
-                _mm512_storeu_si512(broad, _mm512_maskz_compress_epi64(eight, found));
-                broad += __builtin_popcount(eight);
-            }
-        }
-    }
-}
-#endif
-
 int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
                       const oop_payload *payload, int32_t payloads, int64_t room, int64_t *ends) {
     int32_t shard[CHUNK];
     uint64_t powers[POWERS];
     fill_powers(powers);
-#if OOP_WIDE
-    const int has_wide = __builtin_cpu_supports("avx512f");
-#endif
     for (int64_t from = 0; from < n; from += CHUNK) {
         int m = n - from < CHUNK ? (int)(n - from) : CHUNK;
         int code = hash_chunk(columns, is_signed, width, powers, from, m, shards, shard);
         if (code != OOP_OK) return code;
         for (int32_t s = 0; s < shards; s++) {
-            int count = 0;
-            for (int j = 0; j < m; j++) count += shard[j] == s;
+            int count = count_rows_of(shard, m, s);
             if (count > room - ends[s]) return OOP_FULL;
             for (int32_t p = 0; p < payloads; p++) {
                 int64_t size = payload[p].width;
                 const char *values = (const char *)payload[p].values + from * size;
                 char *out = (char *)payload[p].outs[s] + ends[s] * size;
-#if OOP_WIDE
-                if (has_wide && size >= 4 && m == CHUNK && count <= room - ends[s] - WIDE_PLACES) {
-                    append_wide(values, size, shard, m, s, out);
-                    continue;
-                }
-#endif
-                append_rows(values, size, shard, m, s, out);
+                append_rows(values, size, shard, m, s, out, room - ends[s] - count);
             }
             ends[s] += count;
         }

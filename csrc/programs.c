@@ -1,6 +1,7 @@
 #include "programs.h"
 
 #include "chunks.h"
+#include "exchange.h"
 #include "expressions.h"
 #include "guards.h"
 #include "partition.h"
@@ -26,10 +27,10 @@ static int window_step(const oop_step *step, oop_register *registers, int64_t n)
     return code == OOP_OK ? OOP_OK : OOP_ODD;
 }
 
-/* Which rows belong to the shard, by the hash that decides it everywhere. */
+/* The shard of each row, by the hash that decides it everywhere. */
 static int shard_step(const oop_run *run, const oop_step *step, int64_t n) {
     oop_column columns[OOP_KEYS];
-    int32_t is_signed[OOP_KEYS], shards[OOP_ROWS];
+    int32_t is_signed[OOP_KEYS];
     oop_register *out = &run->registers[step->out];
     for (int32_t k = 0; k < step->c; k++) {
         const oop_register *key = &run->registers[step->a + k];
@@ -37,13 +38,10 @@ static int shard_step(const oop_run *run, const oop_step *step, int64_t n) {
                                   (int32_t)(step->y >> k & 1)};
         is_signed[k] = (int32_t)(step->x >> k & 1);
     }
-    int code = oop_hash_partition(columns, is_signed, step->c, n, run->shards, shards);
-    if (code != OOP_OK) return code;
-    uint8_t *own = out->data = out->room;
+    out->data = out->room;
     out->valid = NULL;
-    out->width = 1;
-    for (int64_t i = 0; i < n; i++) own[i] = shards[i] == run->shard;
-    return OOP_OK;
+    out->width = 4;
+    return oop_hash_partition(columns, is_signed, step->c, n, run->shards, out->data);
 }
 
 /* Steps on text, which has all rows of the chunk: the result has those that are left. */
@@ -138,7 +136,8 @@ static int run_chunk(oop_run *run, chunk *c) {
         int code = run_step(run, &run->steps[s], c);
         if (code != OOP_OK) return code;
     }
-    return run->kept ? hand_out(run, c) : take_rows(run, c);
+    if (run->kept) return hand_out(run, c);
+    return run->shard_register < 0 ? take_rows(run, c) : send_rows(run, c);
 }
 
 /* What a chunk that is to begin again must find as it was. */
@@ -190,8 +189,7 @@ int oop_run_program(oop_run *run) {
         find_pieces(run, &c);
         run->rows = c.rows;
         if (!c.rows) {
-            run->batch = run->batch_count;
-            pass_promises(run);
+            if (run->end == INT64_MAX) pass_promises(run);
             return OOP_OK;
         }
         guarded was = guard_of(run);

@@ -31,7 +31,8 @@ enum oop_op {
     OOP_WINDOW,       /* out and b: last and first window of the times a; x range, y slide, z offset, from low to high; or
                          f, g, h of floats, below k */
     OOP_LIMIT,        /* the chunk is odd if a float of a is greater than f, or less than -f */
-    OOP_SHARD,        /* true for rows of the shard, by c keys from register a on; x: which are signed, y: floats, by bits */
+    OOP_SHARD,        /* the shard of each row, in 32 bits, by c keys from register a on; x: which are signed, y: floats,
+                         by bits */
     OOP_ADD, OOP_SUBTRACT, OOP_MULTIPLY, OOP_FLOOR_DIVIDE, OOP_MOD, /* the result must be from x to y */
     OOP_NEGATE, OOP_ABS, OOP_CHECK,                                 /* likewise; CHECK is a cast to fewer bits */
     OOP_ADD_FLOAT, OOP_SUBTRACT_FLOAT, OOP_MULTIPLY_FLOAT, OOP_DIVIDE_FLOAT, OOP_NEGATE_FLOAT, OOP_ABS_FLOAT,
@@ -92,6 +93,14 @@ typedef struct {
     uint8_t *valid;
 } oop_output;
 
+/* A column of rows that were sent to a shard; both arrays have room for run->sent_room rows. */
+typedef struct {
+    void *data;
+    uint8_t *valid;
+    int32_t has_nulls; /* is valid filled? */
+    int32_t width;     /* bytes of a value */
+} oop_sent;
+
 /* The groups of one slice of slots, with their aggregates. */
 typedef struct {
     int64_t number;
@@ -120,6 +129,7 @@ typedef struct {
     int64_t batch_count;
     int64_t batch, row; /* where the next chunk begins */
     int64_t done;       /* rows of the train before it */
+    int64_t end;        /* the number of the row behind those that are to be run; INT64_MAX: all that are left */
     int64_t rows;       /* of the present chunk */
 
     int64_t slack; /* the guard: late is what is below the greatest time so far minus the slack; -1: none is by that */
@@ -142,7 +152,15 @@ typedef struct {
     int64_t last; /* the target that was looked up last */
     int32_t shift;
 
-    int32_t shard, shards; /* of OOP_SHARD */
+    int32_t shard, shards;   /* of several, each has a program like this one */
+    int32_t shard_register;  /* the shard of each row, to which it is sent at the end; -1: rows are not sent */
+    int32_t carried_count;
+    const int32_t *carried;  /* the registers that the end reads, which are sent */
+    oop_sent *sent;          /* for each shard those columns */
+    int64_t *sent_rows;      /* for each shard, how many */
+    int64_t sent_room;
+    int64_t sender, taken;   /* how far the rows that were sent here have been taken: rows of this sender */
+    int64_t take_most;       /* rows that are taken at a time */
 
     int64_t *kept;       /* the rows of the train that came through; NULL: rows are not handed out, but taken in */
     int64_t kept_count;
@@ -160,8 +178,21 @@ typedef struct {
 /* Runs the rest of the train. Returns OOP_OK at its end, and otherwise what the chunk that comes next needs:
    OOP_NO_TARGET: run->needed is a slice that has no target; OOP_FULL, OOP_FULL_BYTES: the keys of target run->needed
    must grow, and its arrays with them; OOP_NO_NULLS: its key run->column has no room for nulls; OOP_LATE_FULL: there is
-   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. */
+   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SPREAD: rows go to more than OOP_TARGETS slices,
+   which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. */
 int oop_run_program(oop_run *run);
+
+/* Begins a train in which rows are sent. */
+void oop_begin_exchange(oop_run *run);
+
+/* Passes the rows of the train before this one, which other programs judge: their times count, and so do promises. There
+   are as many. */
+void oop_pass_rows(oop_run *run, int64_t rows);
+
+/* Takes the rows that all senders, one for each shard, have sent to this program's shard. It returns what
+   oop_run_program returns, except OOP_ODD, and goes on where it stopped. After OOP_SPREAD no chunk is to have more than
+   OOP_TARGETS rows (run->take_most), if slices cannot become wider. */
+int oop_take_sent(oop_run *run, oop_run *const *senders);
 
 /* Goes on behind the chunk of run->rows rows. */
 void oop_skip_chunk(oop_run *run);

@@ -50,9 +50,19 @@ class InterpretedProgram(TrainProgramBase):
     def nbytes(self) -> int:
         return int(self.counts.nbytes)
 
-    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
+    def start(
+        self,
+        batches: Sequence[pa.RecordBatch],
+        guard: GuardState,
+        targets: SliceTargets,
+        first: int = 0,
+        end: int | None = None,
+    ) -> None:
         self.batches, self.guard, self.targets, self._under_way = batches, guard, targets, True
         self._batch = self._row = self._done = self._promise = 0
+        self._first, self._end = first, end
+        self.sent: list[dict[int, Register]] = []
+        """Of each chunk, what the end of the program reads of the rows that are left, and their shards."""
         self._late: list[Array] = []
         self._broken: list[Array] = []
         self._took: dict[int, int] = {}
@@ -82,11 +92,40 @@ class InterpretedProgram(TrainProgramBase):
             took, self._took = self._took, {}
             self.targets.took(list(took), list(took.values()))
 
+    def _pass_rows(self) -> None:
+        """Pass the rows before its part: their times count, and so do promises."""
+        guard = self.guard
+        end, self._end = self._end, self._first
+        guards = [step for step in self.code.steps if step.op is Op.GUARD]
+        while (chunk := self._next_chunk()).rows:
+            run = _ChunkRun(self, chunk)
+            for step in self.code.steps:
+                if guards and step.op is Op.LOAD and step.out == guards[0].a:
+                    run.load(step)
+                    times = run.registers[step.out]
+                    known = times.data if times.valid is None else times.data[times.valid]
+                    known = known[np.isfinite(known)] if self.code.floats else known
+                    if len(known):
+                        most = known.max().item()
+                        guard.greatest = most if guard.greatest is None else max(most, guard.greatest)
+        self._pass_promises(self._first - 1)
+        self._end, self._first = end, 0
+
+    def take_sent(self, senders: Sequence[TrainProgramBase]) -> None:
+        for sender in senders:
+            assert isinstance(sender, InterpretedProgram)
+            for registers in sender.sent:
+                rows = np.flatnonzero(registers[-1].data == self.shard)
+                _ChunkRun(self, _Chunk([], 0, len(rows))).take_sent(registers, rows)
+
     def go_on(self) -> tuple[int, int] | None:
+        if self._first:
+            self._pass_rows()
         while True:
             chunk = self._next_chunk()
             if not chunk.rows:
-                self._pass_promises(INT64_MAX)
+                if self._end is None:
+                    self._pass_promises(INT64_MAX)
                 return None
             run = _ChunkRun(self, chunk)
             try:
@@ -98,9 +137,10 @@ class InterpretedProgram(TrainProgramBase):
     def _next_chunk(self) -> _Chunk:
         pieces: list[pa.RecordBatch] = []
         first, rows = self._done, 0
-        while self._batch < len(self.batches) and rows < CHUNK_ROWS:
+        most = CHUNK_ROWS if self._end is None else min(self._end - first, CHUNK_ROWS)
+        while self._batch < len(self.batches) and rows < most:
             batch = self.batches[self._batch]
-            piece = batch.slice(self._row, CHUNK_ROWS - rows)
+            piece = batch.slice(self._row, most - rows)
             if piece.num_rows:
                 pieces.append(piece)
             rows += piece.num_rows
@@ -143,15 +183,20 @@ class _ChunkRun:
                 self.registers[step.out] = COMPUTED[step.op](step, self._of(step.a), self._of(step.b), self._of(step.c))
         self.slots = NO_ROWS
         self.numbers: list[int] = []
-        if self.code.outputs is not None:
-            return
+        if self.code.outputs is None and self.code.shard is None:
+            self._find_slices()
+            if len(self.numbers) > MOST_PARTS:
+                raise Odd
+
+    def _find_slices(self) -> None:
+        """Tell rows apart by slice, and make slices wider if there are very many, and they can be."""
         if len(self.left):
             self.slots = self._of(self.code.slot).data
         self._tell_apart()
         while len(self.numbers) > MOST_PARTS:
             self.program._settle()
             if not self.program.targets.widen():
-                raise Odd
+                break
             self._tell_apart()
 
     def _tell_apart(self) -> None:
@@ -228,7 +273,7 @@ class _ChunkRun:
         program = self.program
         keys = [self._column(step.a + k, _kind(self._of(step.a + k).data)) for k in range(step.c)]
         shards = self.kernels.hash_partition(keys, program.shards, len(self.left))
-        self.registers[step.out] = Register(shards == program.shard, None)
+        self.registers[step.out] = Register(shards, None)
 
     def judge(self, step: Step) -> None:
         """Set late rows aside, each by what the rows and promises before it imply (`GuardState`)."""
@@ -264,6 +309,20 @@ class _ChunkRun:
         if self.code.outputs is not None:
             program._kept.append(self.chunk.first + self.left)
             program._columns.append([self._of(output.register) for output in self.code.outputs])
+        elif self.code.shard is not None:
+            sent = {number: self._of(number) for number in self.code.carried()}
+            program.sent.append({**sent, -1: self._of(self.code.shard)})
+        self._take_slices()
+
+    def take_sent(self, registers: dict[int, Register], rows: Array) -> None:
+        """Take those rows of a chunk of another program that were sent here."""
+        for number, of in registers.items():
+            self.registers[number] = Register(of.data[rows], None if of.valid is None else of.valid[rows])
+        self.slots, self.numbers = NO_ROWS, []
+        self._find_slices()
+        self._take_slices()
+
+    def _take_slices(self) -> None:
         for place, number in enumerate(self.numbers):
             rows = None if self.order is None else self.order[self.starts[place] : self.starts[place + 1]]
             self._take(number, rows)

@@ -30,7 +30,7 @@ from oop.kernels.checks import Array
 # of them by itself.
 SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
 HUGE_PAGE = 1 << 21
-KEPT = 1 << 26
+KEPT = 1 << 27
 
 
 class Lender(ABC):
@@ -119,16 +119,13 @@ def _begin_anew() -> None:
 os.register_at_fork(after_in_child=_begin_anew)
 
 
-def huge_array(nbytes: int, keep: bool = True) -> Array:
-    """An uninitialized array of bytes, which begins at a huge page if it is as long as one. With ``keep`` the memory
-    waits for reuse afterwards.
+def huge_array(nbytes: int) -> Array:
+    """An uninitialized array of bytes, which begins at a huge page if it is as long as one.
 
     >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
     0
     """
-    if nbytes < max(HUGE_PAGE, SMALLEST):
-        return np.empty(nbytes, np.uint8)
-    return _pages.take(nbytes) if keep else map_memory(nbytes)
+    return np.empty(nbytes, np.uint8) if nbytes < max(HUGE_PAGE, SMALLEST) else _pages.take(nbytes)
 
 
 def map_memory(nbytes: int) -> Array:

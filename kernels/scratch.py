@@ -152,7 +152,7 @@ def new_array(length: int, dtype: Any) -> Array:
 
 
 def lasting_array(length: int, dtype: Any) -> Array:
-    """An uninitialized array for state and results that have come to their final size.
+    """An uninitialized array for state and results.
 
     Arrays of medium size share slabs that are large enough for huge pages: one page fault serves two megabytes.
 
@@ -171,17 +171,7 @@ def longer_array(array: Array, length: int, used: int | None = None) -> Array:
     >>> longer_array(np.array([1, 2, 3]), 5, 2)[:2]
     array([1, 2])
     """
-    longer = growing_array(length, array.dtype)
+    longer = lasting_array(length, array.dtype)
     used = len(array) if used is None else used
     longer[:used] = array[:used]
     return longer
-
-
-def growing_array(length: int, dtype: Any) -> Array:
-    """An uninitialized array that will soon make way for a larger one, so its memory is not kept.
-
-    >>> len(growing_array(1_000_000, np.int64))
-    1000000
-    """
-    dtype = np.dtype(dtype)
-    return huge_array(length * dtype.itemsize, keep=False).view(dtype)

@@ -56,8 +56,8 @@ class Op(_FromZero):
     LIMIT = auto()
     """The chunk is odd if the magnitude of a float of ``a`` is greater than the one of ``numbers``."""
     SHARD = auto()
-    """True for the rows whose keys, ``c`` registers from ``a`` on, belong to the shard. ``numbers`` say what each is:
-    `UNSIGNED`, `SIGNED` or `REAL`."""
+    """The shard of each row, by its keys: ``c`` registers from ``a`` on. ``numbers`` say what each is: `UNSIGNED`,
+    `SIGNED` or `REAL`."""
     ADD = auto()
     SUBTRACT = auto()
     MULTIPLY = auto()
@@ -185,7 +185,8 @@ class Output(NamedTuple):
 class ProgramCode:
     """``keys`` are the registers of the key columns, of these ``kinds``, and ``slot`` is the register that says where
     in time a row's group stands. ``floats`` says of the guard whether times are floats. With ``outputs`` rows are
-    handed out, with these columns, and go into no groups."""
+    handed out, with these columns, and go into no groups. ``shard`` is the register that says which shard's a row is,
+    if there are several."""
 
     steps: tuple[Step, ...]
     registers: int
@@ -197,3 +198,10 @@ class ProgramCode:
     marks: int
     floats: bool = False
     outputs: tuple[Output, ...] | None = None
+    shard: int | None = None
+
+    def carried(self) -> list[int]:
+        """The registers that its end reads of a row, which go along with a row that is sent to a shard."""
+        values = (register for update in self.updates for register in (update.value, update.by) if register >= 0)
+        constants = {constant.register for constant in self.constants}
+        return [register for register in dict.fromkeys((*self.keys, self.slot, *values)) if register not in constants]

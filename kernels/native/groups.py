@@ -27,7 +27,7 @@ from oop.kernels.native.library import (
     point_bytes,
 )
 from oop.kernels.pages import huge_array
-from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array, new_array
+from oop.kernels.scratch import EXPECT_FROM, lasting_array, new_array
 from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.views.columns import DTYPES, Column
 
@@ -150,21 +150,21 @@ class GroupTable(GroupTableBase):
                 size *= 2
             # Cleared here, not by the system at first use: a page that is read before it is written faults twice, and
             # the second fault interrupts every core.
-            entries = huge_array(size * _ENTRY, keep=wanted == self._expected)
+            entries = huge_array(size * _ENTRY)
             entries.fill(0)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)
-        self._make_room(min(wanted, _groups_in(size)), final=wanted == self._expected)
+        self._make_room(min(wanted, _groups_in(size)))
 
     def _point_entries(self, entries: Array) -> None:
         self._entries = entries
         self._table.entries = ffi.from_buffer("oop_entry[]", entries)
         self._table.size = len(entries) // _ENTRY
 
-    def _make_room(self, room: int, final: bool = False) -> None:
+    def _make_room(self, room: int) -> None:
         try:
             for kept in self._columns:
-                kept.make_room(room, len(self), final)
+                kept.make_room(room, len(self))
             self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
         finally:  # also if memory ran out: the old arrays of the columns that have grown are gone
             self._point_kept()
@@ -193,16 +193,16 @@ class _KeyColumn:
     def nbytes(self) -> int:
         return sum(array.nbytes for array in (self.data, self.offsets, self.valid) if array is not None)
 
-    def make_room(self, room: int, held: int, final: bool) -> None:
-        """Make room for so many groups, of which `held` are there; final if no more are expected."""
+    def make_room(self, room: int, held: int) -> None:
+        """Make room for so many groups, of which `held` are there."""
         if room <= self.room:
             return
         if self.offsets is None:
-            self.data = _widen(self.data, room, held, final)
+            self.data = _widen(self.data, room, held)
         else:
-            self.offsets = _widen(self.offsets, room + 1, held + 1, final)
+            self.offsets = _widen(self.offsets, room + 1, held + 1)
         if self.valid is not None:
-            self.valid = _widen(self.valid, room, held, final)
+            self.valid = _widen(self.valid, room, held)
             self.valid[held:] = True
         self.room = room
 
@@ -231,7 +231,7 @@ def _groups_in(size: int) -> int:
     return size * LOAD_NUMERATOR // LOAD_DENOMINATOR
 
 
-def _widen(array: Array, length: int, used: int, final: bool = False) -> Array:
-    wider = (lasting_array if final else growing_array)(length, array.dtype)
+def _widen(array: Array, length: int, used: int) -> Array:
+    wider = lasting_array(length, array.dtype)
     wider[:used] = array[:used]
     return wider

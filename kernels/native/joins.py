@@ -8,7 +8,7 @@ import numpy as np
 
 from oop.kernels.checks import FLOAT64, Array, Ints, Words
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
-from oop.kernels.scratch import growing_array, longer_array, new_array
+from oop.kernels.scratch import lasting_array, longer_array, new_array
 from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, place_taken, whole_reach
 
 SMALLEST = 32  # places of a new table
@@ -95,7 +95,7 @@ class JoinTable(JoinTableBase):
         check_code(lib.oop_join_clear(table, before))
         size = 1 << (room - 1).bit_length()
         if size > len(self._heads):
-            old, heads = self._heads, growing_array(size, np.uint32)
+            old, heads = self._heads, lasting_array(size, np.uint32)
             heads.fill(0)
             self._point_heads(heads)
             check_code(lib.oop_join_relink(table, ffi.from_buffer("uint32_t[]", old), len(old)))

@@ -22,6 +22,7 @@ from oop.kernels.signatures.sums import beyond_error
 from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
 
 _ROWS = lib.OOP_ROWS
+_WIDE = 16  # values that a store writes at once, at most
 _OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
 _TYPES = {"int": np.int64, "float": np.float64, "bool": np.uint8}
 _ARRAY = ffi.sizeof("struct ArrowArray")
@@ -64,11 +65,37 @@ class TrainProgram(TrainProgramBase):
         run.scratch, run.counted = self._array(11 * _ROWS, np.int64), self._array(max(code.marks, 1), np.int64)
         run.counts, run.mark_count = point(self.counts), code.marks
         run.targets, run.batches = self._targets, self._batches
-        run.shard, run.shards = self.shard, self.shards
+        self._point_exchange()
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
         self._room_for_rows = NO_ROWS
         for made, output in zip(self._outputs, code.outputs or (), strict=False):
             made.number = output.register
+
+    def _point_exchange(self) -> None:
+        """Make what rows that are sent to other shards need; their arrays come with the first train."""
+        run, code = self._run, self.code
+        run.shard, run.shards = self.shard, self.shards
+        run.shard_register = -1 if code.shard is None else code.shard
+        carried = code.carried()
+        self._carried = ffi.new("int32_t[]", [*carried, 0])
+        self._sent = ffi.new("oop_sent[]", max(self.shards * len(carried), 1))
+        self._sent_arrays: list[Array] = []
+        self._senders = ffi.new("oop_run *[]", self.shards)
+        run.carried, run.carried_count, run.sent = self._carried, len(carried), self._sent
+        run.sent_rows = self._array(self.shards, np.int64)
+
+    def _make_sent_room(self, rows: int) -> None:
+        """Make room for all rows of a part in each shard, and somewhat more, because wide vectors write more values."""
+        run = self._run
+        if rows + _WIDE <= run.sent_room:
+            return
+        room = rows + rows // 4 + _WIDE
+        count = self.shards * run.carried_count
+        self._sent_arrays = [lasting_array(count * room, np.int64), np.empty(count * room, np.uint8)]
+        for i in range(count):
+            data, valid = (array[i * room : (i + 1) * room] for array in self._sent_arrays)
+            self._sent[i].data, self._sent[i].valid = from_buffer("uint8_t[]", data.view(np.uint8)), point(valid)
+        run.sent_room = room
 
     def _make_registers(self) -> None:
         """Give every register room for a chunk, and fill constants."""
@@ -103,7 +130,14 @@ class TrainProgram(TrainProgramBase):
     def nbytes(self) -> int:
         return sum(held.nbytes for held in self._held if isinstance(held, np.ndarray)) + self._room * _ARRAY
 
-    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
+    def start(
+        self,
+        batches: Sequence[pa.RecordBatch],
+        guard: GuardState,
+        targets: SliceTargets,
+        first: int = 0,
+        end: int | None = None,
+    ) -> None:
         run, count = self._run, len(batches)
         self.guard, self.targets, self._under_way = guard, targets, True
         if count > self._room:
@@ -121,6 +155,10 @@ class TrainProgram(TrainProgramBase):
         self._point_promises(guard)
         if targets.version != self._version:
             self._forget_targets()
+        self._first, run.end = first, INT64_MAX if end is None else end
+        if self.code.shard is not None:
+            lib.oop_begin_exchange(run)
+            self._make_sent_room(sum(map(len, batches)) - first if end is None else end - first)
 
     def _make_room_for_rows(self, rows: int, outputs: Sequence[Output]) -> None:
         """Make room for the rows of a train that are handed out. Computed columns live on in batches, so their arrays
@@ -157,30 +195,46 @@ class TrainProgram(TrainProgramBase):
     def go_on(self) -> tuple[int, int] | None:
         run = self._run
         self._read_guard()
+        if run.done < self._first:
+            lib.oop_pass_rows(run, self._first)
         while (code := lib.oop_run_program(run)) != OK:
-            if code == lib.OOP_NO_TARGET:
-                self._add_target(run.needed)
-            elif code in (lib.OOP_FULL, lib.OOP_FULL_BYTES, lib.OOP_NO_NULLS):
-                self._change_table(code)
-            elif code == lib.OOP_TEXT_FULL:
+            if code == lib.OOP_TEXT_FULL:
                 self._text = np.empty(2 * run.needed, np.uint8)
                 run.text, run.text_room = point(self._text), len(self._text)
             elif code == lib.OOP_LATE_FULL:
                 self._make_late_room()
-            elif code == lib.OOP_SPREAD and self._widen():
-                continue
-            elif code in (lib.OOP_SPREAD, lib.OOP_ODD):
+            elif code == lib.OOP_ODD or (code == lib.OOP_SPREAD and not self._widen()):
                 first, rows = run.done, run.rows
                 lib.oop_skip_chunk(run)
                 self._write_guard()
                 return first, first + rows
-            elif code == lib.OOP_SUM_OUTSIDE:
-                raise beyond_error()
             else:
-                check_bytes(code)
-                check_code(code)
+                self._make_way(code)
         self._write_guard()
         return None
+
+    def take_sent(self, senders: Sequence[TrainProgramBase]) -> None:
+        run = self._run
+        for i, sender in enumerate(senders):
+            assert isinstance(sender, TrainProgram)
+            self._senders[i] = sender._run
+        while (code := lib.oop_take_sent(run, self._senders)) != OK:
+            if code == lib.OOP_SPREAD and not self._widen():
+                run.take_most = lib.OOP_TARGETS
+            else:
+                self._make_way(code)
+
+    def _make_way(self, code: int) -> None:
+        """Let the targets have what rows need to get into them."""
+        if code == lib.OOP_NO_TARGET:
+            self._add_target(self._run.needed)
+        elif code in (lib.OOP_FULL, lib.OOP_FULL_BYTES, lib.OOP_NO_NULLS):
+            self._change_table(code)
+        elif code == lib.OOP_SUM_OUTSIDE:
+            raise beyond_error()
+        elif code != lib.OOP_SPREAD:
+            check_bytes(code)
+            check_code(code)
 
     def _change_table(self, code: int) -> None:
         """Let a table of keys have what it lacks."""

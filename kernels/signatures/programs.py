@@ -118,7 +118,10 @@ class TrainProgramBase(KernelWithState):
     ``counts`` how many rows came to each mark, since the beginning.
 
     If the code hands rows out, ``kept`` are the numbers of those in the train (None: all of its rows), and ``columns``
-    are the values of its outputs in these rows, each with which of them are there (None: all)."""
+    are the values of its outputs in these rows, each with which of them are there (None: all).
+
+    With several shards, each has a program, which judges a part of every train. Its rows wait in it for the programs of
+    their shards, which take them from all programs (`take_sent`) when these have run their parts."""
 
     late: Ints
     broken: Array
@@ -135,13 +138,26 @@ class TrainProgramBase(KernelWithState):
         self.run_init()
 
     @abstractmethod
-    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
-        """Begin a train. The batches have the columns that the code was written for."""
+    def start(
+        self,
+        batches: Sequence[pa.RecordBatch],
+        guard: GuardState,
+        targets: SliceTargets,
+        first: int = 0,
+        end: int | None = None,
+    ) -> None:
+        """Begin a train, or the part of it from the row ``first`` on, up to the row ``end`` (None: the last one, too).
+        The batches have the columns that the code was written for. ``guard`` is as it was before the train."""
+
+    @abstractmethod
+    def take_sent(self, senders: Sequence[TrainProgramBase]) -> None:
+        """Take the rows that the programs of all shards have for this one, when all have run their parts."""
 
     @abstractmethod
     def go_on(self) -> tuple[int, int] | None:
-        """Run the rest of the train. None at its end; else the numbers of the first row of an odd chunk and of the row
-        behind it. The guard then is as it was before that chunk, and is read again when the program goes on."""
+        """Run the rest of the train, or of the part. None at its end; else the numbers of the first row of an odd chunk
+        and of the row behind it. The guard then is as it was before that chunk, and is read again when the program goes
+        on."""
 
     @abstractmethod
     def finish(self) -> None:

@@ -84,7 +84,7 @@ class GroupBy(AggregatingSpec):
             known = writer.step(Op.FILL_NULL, within, writer.constant(NULL_SLOT, INT))
             slot = slot._replace(register=known)
         keys, updates = Shape(inputs[0], self.keys, self.aggregates).write(writer)
-        return writer.code(keys, writer.kept(slot).register, updates)
+        return writer.code(keys, slot.register, updates)
 
     def start(self, context: Context) -> Operator:
         return GroupByOperator(self, context)

@@ -95,8 +95,8 @@ class ProgramWriter:
         self.known: frozenset[str] = frozenset()
         """Columns in which no value is null."""
         self.parts = False
-        """Are rows parted by their keys, of which each program takes a share?"""
-        self._was_parted = False
+        """Are there several shards, to which rows are sent by their keys?"""
+        self._shard: int | None = None
         self.marks = 0
         self._steps: list[Step] = []
         self._constants: dict[tuple[str, str], Constant] = {}
@@ -219,23 +219,17 @@ class ProgramWriter:
                 self.columns[name] = held._replace(register=self.step(Op.COMPACT, held.register))
 
     def part(self, keys: Sequence[str]) -> None:
-        """If rows are parted: from here on only those of the program's own shard. Whatever makes a chunk odd must come
-        before, so that all programs agree on it."""
+        """If there are several shards: find out which one a row is sent to."""
         if not self.parts or not keys:
             return
         if any(self.columns[name].type in _TEXTS for name in keys):
-            raise Unwritten("rows are parted by text")  # once is enough, and each program would do it for all rows
+            raise Unwritten("rows are parted by text")
         self._read.clear()
         first, found = self._registers, [self.key(name) for name in keys]
         if [register for register, _ in found] != list(range(first, first + len(found))):
             raise Unwritten("rows are parted by a column that is computed")
         kinds = [REAL if kind == FLOAT else UNSIGNED if kind.startswith(UINT) else SIGNED for _, kind in found]
-        self.filter(self.step(Op.SHARD, first, c=len(found), numbers=kinds))
-        self._was_parted = True
-
-    def kept(self, value: Filled) -> Filled:
-        """A register that was filled before rows were parted."""
-        return value._replace(register=self.step(Op.COMPACT, value.register)) if self._was_parted else value
+        self._shard = self.step(Op.SHARD, first, c=len(found), numbers=kinds)
 
     def mark(self) -> int:
         """The number under which the rows that come here are counted."""
@@ -248,9 +242,21 @@ class ProgramWriter:
         updates = tuple(updates)
         used = {slot, *(register for register, _ in keys)}
         used.update(r for u in updates for r in (u.value, u.by) if r >= 0)
+        if self._shard is not None:
+            used.add(self._shard)
         steps, constants = self._used(used)
-        registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
-        return ProgramCode(steps, self._registers, constants, registers, kinds, slot, updates, self.marks, self.floats)
+        return ProgramCode(
+            steps,
+            self._registers,
+            constants,
+            tuple(register for register, _ in keys),
+            tuple(kind for _, kind in keys),
+            slot,
+            updates,
+            self.marks,
+            self.floats,
+            shard=self._shard,
+        )
 
     def rows(self, schema: pa.Schema) -> RowsCode:
         """The program that ends here and hands rows out with these columns."""

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array
+from oop.kernels.scratch import EXPECT_FROM, lasting_array
 from oop.kernels.steps import Update, UpdateKind
 from oop.kernels.views import Column
 from oop.operators.core.keys import Coded
@@ -97,14 +97,14 @@ class Accumulator(ABC):
             for name, array in self._arrays.items():
                 if len(array) < size:
                     room = max(size, 2 * len(array), _SMALLEST, expected if EXPECT_FROM * size > expected else 0)
-                    array = self._arrays[name] = _widen(array, room, final=room == expected)
+                    array = self._arrays[name] = _widen(array, room)
                 self.__dict__[name] = array[:size]  # as `__getattr__` would
 
-    def make_room(self, room: int, expected: int = 0) -> None:
+    def make_room(self, room: int) -> None:
         """Let its arrays have room for so many groups, of which it has fewer as yet."""
         for name, array in self._arrays.items():
             if len(array) < room:
-                self._arrays[name] = _widen(array, room, final=room == expected)
+                self._arrays[name] = _widen(array, room)
                 self.__dict__[name] = self._arrays[name][: self.size]
 
     def whole_arrays(self) -> list[np.ndarray]:
@@ -235,12 +235,12 @@ class Accumulator(ABC):
         return self.type
 
 
-def _widen(array: np.ndarray, room: int, final: bool) -> np.ndarray:
+def _widen(array: np.ndarray, room: int) -> np.ndarray:
     shape = (room, *array.shape[1:])
     if array.dtype == object or math.prod(shape) * array.itemsize <= _FEW_BYTES:
         wider = np.zeros(shape, array.dtype)
     else:
-        wider = (lasting_array if final else growing_array)(math.prod(shape), array.dtype).reshape(shape)
+        wider = lasting_array(math.prod(shape), array.dtype).reshape(shape)
         wider[len(array) :] = 0
     wider[: len(array)] = array
     return wider

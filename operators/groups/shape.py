@@ -121,7 +121,7 @@ class Shape:
         arrays = 0
         for (_, function, accumulator), values in zip(self._shared[0], given, strict=True):
             try:
-                updates.append(accumulator.write(writer, list(map(writer.kept, values)), arrays))
+                updates.append(accumulator.write(writer, values, arrays))
             except Unwritten as why:
                 raise Unwritten(f"{function}: {why}") from why
             arrays += len(accumulator.whole_arrays())

@@ -60,7 +60,7 @@ class Table:
 
     def make_room(self, groups: int) -> None:
         for accumulator in self.accumulators:
-            accumulator.make_room(groups, self.expected)
+            accumulator.make_room(groups)
 
     def settle(self) -> None:
         """Take note of the groups that a program has added."""

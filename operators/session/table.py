@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dictionaries
-from oop.kernels.scratch import growing_array, longer_array
+from oop.kernels.scratch import lasting_array, longer_array
 from oop.kernels.signatures.sessions import OPEN, session_dtype
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.keys import Key, KeyTable
@@ -198,7 +198,7 @@ class SessionTable:
         expected, heads = len(self.keys), self._heads[old]
         self.keys = KeyTable(self.shape.kinds)
         self.keys.reserve(expected)
-        self._heads = growing_array(max(expected, 1), np.uint32)
+        self._heads = lasting_array(max(expected, 1), np.uint32)
         self._heads[: len(old)], self._heads[len(old) :] = heads, 0
         self.keys.map(columns, len(old))
         return old

@@ -7,14 +7,16 @@ behind them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.checks import INT64_MAX, INT64_MIN
-from oop.kernels.signatures.programs import NO_ROWS, GuardState, TrainProgramBase
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints
+from oop.kernels.signatures.programs import NO_ROWS, GuardState
 from oop.operators.core.batches import concat
 from oop.operators.core.operator import Element
 from oop.operators.core.times import is_whole
@@ -27,6 +29,13 @@ from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
 
 _FEW, _SMALL = 4, 1_024  # more batches than so many, of fewer rows on average, are joined
+
+
+class LateRows(Protocol):
+    """What programs have found late in a train: the numbers of the rows, and the bounds that they broke."""
+
+    late: Ints
+    broken: Array
 
 
 class GuardInProgram:
@@ -42,6 +51,7 @@ class GuardInProgram:
         self.whole = is_whole(operator.output.field(self.time).type)
         self.batches: Sequence[pa.RecordBatch] = ()
         self._helps = operator.gate.helps
+        self._least: Bound = INT64_MIN if self.whole else -math.inf  # no bound
         self.ends: list[int] = []
         """The numbers of rows up to the end of each batch of the train, as they came."""
         self._first_row = 0
@@ -136,18 +146,18 @@ class GuardInProgram:
         else:
             self.guard.bound = self.operator.ports.frontiers[0].bound(self.time)
 
-    def take_late(self, program: TrainProgramBase) -> None:
-        """Book the late rows that the program has found, also if the train failed behind them."""
+    def take_late(self, found: LateRows) -> None:
+        """Book the late rows that programs have found, also if the train failed behind them."""
         first = at = 0
-        for batch in self.batches if len(program.late) else ():
-            end = int(np.searchsorted(program.late, first + batch.num_rows))
+        for batch in self.batches if len(found.late) else ():
+            end = int(np.searchsorted(found.late, first + batch.num_rows))
             if end > at:
-                rows = batch.take(pa.array(program.late[at:end] - first))
-                self.operator.ledger.add(Entry(rows, self.time, program.broken[at:end]))
+                rows = batch.take(pa.array(found.late[at:end] - first))
+                self.operator.ledger.add(Entry(rows, self.time, found.broken[at:end]))
             first, at = first + batch.num_rows, end
 
-    def promises(self, program: TrainProgramBase) -> list[Element]:
-        """The promises that follow from a train that the program has run, those on the way too: the rows have overtaken
+    def promises(self, late: LateRows) -> list[Element]:
+        """The promises that follow from a train that programs have run, those on the way too: the rows have overtaken
         them. Most trains have none."""
         operator, guard = self.operator, self.guard
         cuts: Iterable[Cut] = ()
@@ -161,33 +171,49 @@ class GuardInProgram:
             cuts = helping(self.time, guard.places.tolist(), np.maximum.accumulate(guard.bounds).tolist(), self._helps)
         found: list[Element] = [promise for _, promise in cuts if operator.gate.passes(promise)]
         if len(guard.places):
-            operator._note(Punctuation({self.time: guard.bounds.max().item()}), self._behind(program))
+            operator._note(Punctuation({self.time: guard.bounds.max().item()}), self._behind(late))
         self.batches = ()
         found += operator.promises()
         return found
 
-    def _behind(self, program: TrainProgramBase) -> int:
+    def _behind(self, late: LateRows) -> int:
         """How many rows on time came behind the promise that raised the bound last."""
         guard = self.guard
         place = int(guard.places[int(guard.bounds.argmax())])
         rows = sum(batch.num_rows for batch in self.batches)
-        return rows - place - int((program.late >= place).sum())
+        return rows - place - int((late.late >= place).sum())
 
-    def _due(self) -> Iterable[Cut]:
-        """The promises that came due on the way and help a consumer. Most trains have none, which their last bound
-        tells."""
-        progress = self.operator.progress[0]
-        assert self.tracker is not None
-        bound = self.tracker.bound
+    def _due(self) -> Iterator[Cut]:
+        """The promises that came due on the way and help a consumer. Most batches have none, which the bound behind
+        them tells."""
+        operator, tracker = self.operator, self.tracker
+        progress = operator.progress[0]
+        assert tracker is not None
+        bound = tracker.bound
         if self._was_odd or bound is None or not progress.due(bound, progress.promised):
-            return ()
+            return
         if not self._helps(Punctuation({self.time: bound})):
             progress.promised = bound  # the steps up to this one help no consumer, so they count as promised
-            return ()
-        times = np.concatenate([views.times(batch.column(self.time)) for batch in self.batches])
-        bounds, _ = self.operator.guard.kernels.prefix_bounds(times, self._greatest, self.tracker.slack)
-        rows = due_rows(progress, bounds, self.ends)
-        return helping(self.time, rows, bounds[rows].tolist(), self._helps)
+            return
+        greatest, first = self._greatest, 0
+        for batch in self.batches:
+            times, before = views.times(batch.column(self.time)), greatest
+            rows, end = len(times), first + len(times)
+            if not rows:
+                continue
+            most = times.max().item()
+            greatest = most if greatest is None else max(greatest, most)
+            bound = greatest - tracker.slack
+            if progress.due(bound, progress.promised):
+                if self._helps(Punctuation({self.time: bound})):
+                    bounds, _ = operator.guard.kernels.prefix_bounds(times, before, tracker.slack)
+                    due = due_rows(progress, bounds, [*(row - first for row in self.ends if first < row < end), rows])
+                    yield from helping(self.time, [first + row for row in due], bounds[due].tolist(), self._helps)
+                    if progress.every is None and end in self.ends[:-1] and bound > self._least:
+                        yield from helping(self.time, [end], [bound], self._helps)
+                else:
+                    progress.promised = bound
+            first = end
 
 
 def rows_between(batches: Sequence[pa.RecordBatch], first: int, end: int) -> Iterator[pa.RecordBatch]:

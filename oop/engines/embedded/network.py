@@ -58,7 +58,7 @@ class Network:
         self.clocked: list[Box] = []
         timers = self._build(root, options)
         threaded = options.readers or options.silent_for is not None or (timers and self.clock.live)
-        train = min(getattr(options.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
+        train = min(getattr(options.scheduler, "train", self.round_rows), self.round_rows)
         inputs = [box for box in self.boxes if box.node.is_source]
         self.sources = [self._source(box, train, threaded) for box in inputs]
         if options.joins_boxes:

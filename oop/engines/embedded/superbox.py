@@ -1,81 +1,27 @@
 """A superbox as it runs: the boxes from a source to one with state, of which a program does the work on rows.
 
 A train of the source goes into the state in one call. Where the program ends before any state, its rows leave from the
-last box. Promises go from box to box as ever, and so do rows that are not
-for the program. Rows may overtake promises on the way. Where the operator is spread over shards, each of them has a
-program, which takes its own rows of the same train; they run at once, and the engine waits for all of them.
+last box. Promises go from box to box as ever, and so do rows that are not for the program. Rows may overtake promises
+on the way. Where the operator is spread over shards, each of them has a program (`lanes.py`); they share a train, and
+the engine waits for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
-
-import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.lanes import Lanes
 from oop.engines.embedded.passages import Passages
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.errors import OopError
-from oop.kernels import dispatch
-from oop.kernels.signatures.programs import GuardState, NoTargets
-from oop.kernels.steps import ProgramCode
+from oop.kernels.signatures.programs import NoTargets
 from oop.operators.core.handed_out import HandedOut
 from oop.operators.core.operator import Element
 from oop.operators.source.in_program import GuardInProgram
 from oop.plan.superboxes import Superbox
-
-
-class ProgramLane:
-    """The program that fills one operator. Lanes of one superbox see the same rows, and judge them alike."""
-
-    def __init__(self, targets: Any, code: ProgramCode, guard: GuardState, shard: int, shards: int) -> None:
-        self.targets = targets
-        self.program = dispatch.kernels().TrainProgram(code, shard, shards)
-        self.guard = guard
-        self.odd: tuple[int, int] | None = None
-        self.error: BaseException | None = None
-        self.runs = False
-        self._turns: list[None] = []  # an entry while a turn waits: whoever takes it begins it, or calls it off
-
-    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState) -> None:
-        self.targets.begin()
-        if self.guard is not guard:
-            self.guard.follow(guard)
-        self.program.start(batches, self.guard, self.targets)
-
-    def submit(self, pool: Pool) -> None:
-        """Let a thread run it."""
-        self.runs = True
-        self._turns.append(None)
-        pool.submit(self._begin_turn)
-
-    def _begin_turn(self) -> None:
-        if self._takes_turn():
-            self.go_on()
-
-    def call_off(self) -> None:
-        """If no thread has begun to run it, none will."""
-        if self._takes_turn():
-            self.runs = False
-
-    def _takes_turn(self) -> bool:
-        try:
-            self._turns.pop()
-        except IndexError:
-            return False
-        return True
-
-    def go_on(self) -> None:
-        """Run until the end of the train, or up to an odd chunk. An error is kept for the engine's thread."""
-        try:
-            self.odd = self.program.go_on()
-        except BaseException as error:
-            self.error = error
-        finally:
-            self.runs = False
 
 
 class RunningSuperbox:
@@ -84,19 +30,13 @@ class RunningSuperbox:
     def __init__(self, boxes: Sequence[Box], superbox: Superbox, pool: Pool | None) -> None:
         code, rows = superbox.code, superbox.rows
         assert code is not None
-        self.source, self.state, self.pool = boxes[0], boxes[-1], pool
+        self.source, self.state = boxes[0], boxes[-1]
         self.guard = GuardInProgram(self.source.input_operator)
         operator = self.state.operator
         self.sharded = operator if isinstance(operator, Sharded) else None
         operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
         targets = [NoTargets()] if rows is not None else [one.targets() for one in operators]
-        # the first lane judges for all: what its guard has seen is what the source has seen
-        guards = [self.guard.guard, *(GuardState() for _ in targets[1:])]
-        self.lanes = [
-            ProgramLane(one, code, guard, i, len(targets))
-            for i, (one, guard) in enumerate(zip(targets, guards, strict=True))
-        ]
-        self.others = self.lanes[1:]
+        self.lanes = Lanes(targets, code, pool)
         self.handed_out = None
         if rows is not None:
             self.handed_out = HandedOut(rows)
@@ -118,7 +58,7 @@ class RunningSuperbox:
         if batches is None:
             return None
         begin = perf_counter()
-        source, guard, first = self.source, self.guard, self.lanes[0]
+        source, guard, lanes = self.source, self.guard, self.lanes
         came = len(guard.ends)
         source.batches_in += came
         source.promises_in += len(train) - came
@@ -126,70 +66,31 @@ class RunningSuperbox:
         source.rows_in += rows
         self._was_odd = False
         try:
-            for lane in self.lanes:
-                lane.start(batches, guard.guard)
-            while (odd := self._go_on()) is not None:
-                self._take_odd(*odd)
+            lanes.run(batches, guard.guard, self._take_odd)
         finally:
-            try:
-                if self.others:
-                    self._wait()
-            finally:
-                for lane in self.lanes:
-                    lane.program.finish()
-                guard.take_late(first.program)
-                self._passages.count(first.program.counts.tolist())
-                self.state.seconds += perf_counter() - begin
+            lanes.finish()
+            guard.take_late(lanes)
+            self._passages.count(lanes.counts)
+            self.state.seconds += perf_counter() - begin
         handed_out = False
         if self.handed_out is not None:
             before = self.state.batches_out
-            self.state.emit(self.handed_out.batches, guard.batches, first.program)
+            self.state.emit(self.handed_out.batches, guard.batches, lanes.lanes[0].program)
             handed_out = self.state.batches_out > before
         try:
-            promises = guard.promises(first.program)
+            promises = guard.promises(lanes)
         except OopError as wrong:
             raise wrong.located(source.node.site) from wrong.__cause__
         if promises:
             source.emit(iter, promises)
-        if len(first.program.late):
+        if len(lanes.late):
             source.measure()
-        version = sum(lane.targets.version for lane in self.lanes)
+        version = lanes.version
         if version != self._measured:  # otherwise no group has come
             self._measured = version
             self.state.measure()
         self.is_quiet = not promises and not handed_out and not self._was_odd
         return rows
-
-    def _go_on(self) -> tuple[int, int] | None:
-        """Run all lanes. All of them stop at the same odd chunk, because what makes one odd is decided before rows are
-        parted."""
-        first = self.lanes[0]
-        if not self.others:
-            return first.program.go_on()
-        for lane in self.others:
-            assert self.pool is not None
-            lane.submit(self.pool)
-        first.go_on()
-        self._wait()
-        for lane in self.lanes:
-            if lane.error is not None:
-                raise lane.error
-        assert all(lane.odd == first.odd for lane in self.others)
-        return first.odd
-
-    def _wait(self) -> None:
-        """Wait until no lane runs, also after an interrupt: what they read must not be given back before."""
-        error: BaseException | None = None
-        while any(lane.runs for lane in self.others):
-            assert self.pool is not None
-            try:
-                self.pool.help()
-            except BaseException as found:
-                error = error or found
-                for lane in self.others:
-                    lane.call_off()
-        if error is not None:
-            raise error
 
     def _take_odd(self, first: int, end: int) -> None:
         """Let the boxes take the rows of an odd chunk one after the other."""
@@ -198,5 +99,3 @@ class RunningSuperbox:
         self._was_odd = True
         source.emit(source.input_operator.process_train, guard.odd(first, end))
         guard.resume()
-        for lane in self.others:
-            lane.guard.follow(guard.guard)

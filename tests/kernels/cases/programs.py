@@ -16,6 +16,7 @@ from oop.kernels.steps import (
     CHUNK_ROWS,
     REAL,
     SIGNED,
+    UNSIGNED,
     ColumnForm,
     Constant,
     Op,
@@ -128,8 +129,9 @@ def run_program(
     kernels: Kernels, kernel: str, code: ProgramCode, arrays: list[str], shift: int, trains: list[Any], **options: Any
 ) -> Any:
     """Run trains, each with its promises; the result is all that a program tells, and what it has filled."""
-    shard = options.get("shard", (0, 1))
-    program = kernels.TrainProgram(code, *shard)
+    if "cuts" in options:
+        return _run_shards(kernels, code, arrays, shift, trains, **options)
+    program = kernels.TrainProgram(code)
     slices, guard = Slices(kernels, code, arrays, shift), GuardState(options.get("slack"))
     found = []
     for batches, places, bounds in trains:
@@ -140,6 +142,48 @@ def run_program(
         columns = [(_where_there(values, valid), valid) for values, valid in program.columns]
         found.append((program.kept, columns))
     return found, slices.held()
+
+
+def _run_shards(
+    kernels: Kernels,
+    code: ProgramCode,
+    arrays: list[str],
+    shift: int,
+    trains: list[Any],
+    slack: int | None,
+    cuts: list[list[float]],
+) -> Any:
+    """Run trains that several programs share. ``cuts`` are where a train is cut, one fewer than there are programs, as
+    shares of its rows. Together they must find what one program finds of the whole."""
+    shards = len(cuts[0]) + 1
+    programs = [kernels.TrainProgram(code, i, shards) for i in range(shards)]
+    slices = [Slices(kernels, code, arrays, shift) for _ in programs]
+    whole, whole_slices = kernels.TrainProgram(replace(code, shard=None)), Slices(kernels, code, arrays, shift)
+    guard, whole_guard = GuardState(slack), GuardState(slack)
+    found: list[Any] = []
+    for (batches, places, bounds), shares in zip(trains, cuts, strict=True):
+        rows = sum(map(len, batches))
+        ends = [0, *sorted(int(share * rows) for share in shares), None]
+        guard.places = whole_guard.places = np.array(places, np.int64)
+        guard.bounds = whole_guard.bounds = np.array(bounds, np.float64 if code.floats else np.int64)
+        guards, odd = [GuardState() for _ in programs], []
+        for program, own, part, first, end in zip(programs, slices, guards, ends[:-1], ends[1:], strict=True):
+            part.follow(guard)
+            program.start(batches, part, own, first or 0, end)
+            while (chunk := program.go_on()) is not None:
+                odd.append(chunk)
+        for program in programs:
+            program.take_sent(programs)
+        for program in programs:
+            program.finish()
+        guard.follow(guards[-1])
+        late, broken = (np.concatenate([getattr(p, name) for p in programs]) for name in ("late", "broken"))
+        told = late, broken, guard.greatest, guard.bound
+        if not whole.run(batches, whole_guard, whole_slices) and not odd:
+            np.testing.assert_equal(told, (whole.late, whole.broken, whole_guard.greatest, whole_guard.bound))
+        whole_guard.follow(guard)  # what is odd is never judged, and chunks of parts are others
+        found.append((odd, told, sum(program.counts for program in programs)))
+    return found, [own.held() for own in slices]
 
 
 def _where_there(values: np.ndarray, valid: np.ndarray | None) -> np.ndarray:
@@ -326,12 +370,33 @@ class _Drawing:
         return code, arrays
 
 
-def _drawn(seed: int, hands_out: bool = False) -> tuple[Any, ...]:
+def _with_shards(code: ProgramCode) -> ProgramCode:
+    """The program with its rows sent to shards by its keys that are no text, or by time."""
+    loads = {step.out: step for step in code.steps if step.op is Op.LOAD}
+    kept = [(key, kind) for key, kind in zip(code.keys, code.kinds, strict=True) if kind != "bytes"]
+    by = [loads[key] for key, _ in kept] or [Step(Op.LOAD, 0, NAMES.index("ts"), form=ColumnForm.RAW8)]
+    first, shard = code.registers, code.registers + len(by)
+    steps = [step._replace(out=first + i) for i, step in enumerate(by)]
+    kinds = [REAL if kind == "float" else UNSIGNED if kind.startswith("uint") else SIGNED for _, kind in kept]
+    steps.append(Step(Op.SHARD, shard, first, c=len(by), numbers=tuple(kinds or [SIGNED])))
+    return replace(
+        code,
+        steps=(*code.steps, *steps),
+        registers=shard + 1,
+        keys=tuple(key for key, _ in kept),
+        kinds=tuple(kind for _, kind in kept),
+        shard=shard,
+    )
+
+
+def _drawn(seed: int, hands_out: bool = False, shards: int = 1) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed)
     drawing = _Drawing(rng)
     code, arrays = drawing.code()
     if hands_out:
         code = replace(code, keys=(), kinds=(), slot=0, updates=(), outputs=drawing.outputs())
+    if shards > 1:
+        code = _with_shards(code)
     trains = []
     for _ in range(int(rng.integers(1, 4))):
         sizes = rng.choice([0, 1, 1, 3, 40, 700, CHUNK_ROWS, 3000], rng.integers(1, 9))
@@ -340,7 +405,10 @@ def _drawn(seed: int, hands_out: bool = False) -> tuple[Any, ...]:
         places = np.sort(rng.integers(0, rows + 1, rng.integers(0, 4))).tolist()
         trains.append((batches, places, rng.integers(-20, 320, len(places)).tolist()))
     slack = None if rng.random() < 0.4 else int(rng.choice([0, 5, 20, 2**62]))
-    return code, arrays, int(rng.choice([0, 0, 2, 9])), trains, {"slack": slack}
+    options: dict[str, Any] = {"slack": slack}
+    if shards > 1:
+        options["cuts"] = [rng.choice([0, 0.1, 0.5, 0.9, 1], shards - 1).tolist() for _ in trains]
+    return code, arrays, int(rng.choice([0, 0, 2, 9])), trains, options
 
 
 def _floats() -> tuple[Any, ...]:
@@ -363,24 +431,20 @@ def _floats() -> tuple[Any, ...]:
     return code, arrays, 0, [(batches, [100, 1500], [4.5, 3.0])], {"slack": 2.0}
 
 
-def _sharded(shard: int) -> tuple[Any, ...]:
-    """The rows of one shard of three."""
-    rng = new_rng()
-    batches = [_batch(rng, 2500, False) for _ in range(2)]
-    index = NAMES.index
-    steps = (
-        Step(Op.LOAD, 0, index("i4"), form=ColumnForm.RAW4),
-        Step(Op.LOAD, 1, index("f8"), form=ColumnForm.RAW8),
-        Step(Op.SHARD, 2, 0, c=2, numbers=(SIGNED, REAL)),
-        Step(Op.FILTER, 0, 2),
-        Step(Op.MARK, 0),
-        Step(Op.LOAD, 3, index("i4"), form=ColumnForm.RAW4),
-        Step(Op.LOAD, 4, index("f8"), form=ColumnForm.RAW8),
-        Step(Op.LOAD, 6, index("ts"), form=ColumnForm.RAW8),
-        Step(Op.WINDOW, 5, 6, 5, numbers=(50, 50, 0)),
-    )
-    code = ProgramCode(steps, 7, (), (3, 4), ("int32", "float"), 5, (Update(UpdateKind.COUNT, -1, -1, 0),), 1)
-    return code, ["int64"], 0, [(batches, [], [])], {"shard": (shard, 3)}
+def _floats_in_parts() -> tuple[Any, ...]:
+    """Times that are floats, judged by two programs, of which the second begins behind one that is no number."""
+    code, arrays, shift, trains, options = _floats()
+    steps = (*code.steps, Step(Op.SHARD, 5, 4, c=1, numbers=(SIGNED,)))
+    code = replace(code, steps=steps, registers=6, shard=5)
+    return code, arrays, shift, trains, {**options, "cuts": [[0.75]]}
+
+
+def _far_slots_in_parts(shift: int) -> tuple[Any, ...]:
+    """Rows in so many slices that they must be taken a few at a time, because those that were sent cannot be odd."""
+    code, arrays, shift, trains, _ = _far_slots(shift)
+    steps = (*code.steps, Step(Op.SHARD, 2, 0, c=1, numbers=(SIGNED,)))
+    code = replace(code, steps=steps, registers=3, shard=2)
+    return code, arrays, shift, trains, {"slack": None, "cuts": [[0.3, 0.6]] * len(trains)}
 
 
 def _far_slots(shift: int) -> tuple[Any, ...]:
@@ -415,7 +479,9 @@ def cases() -> Iterator[Case]:
     for seed in range(60):
         yield Case("TrainProgram", f"handed-out-{seed}", lambda seed=seed: _drawn(seed, hands_out=True))
     yield Case("TrainProgram", "floats", _floats)
-    for shard in range(3):
-        yield Case("TrainProgram", f"shard-{shard}", lambda shard=shard: _sharded(shard))
+    for seed in range(60):
+        yield Case("TrainProgram", f"shards-{seed}", lambda seed=seed: _drawn(seed, shards=2 + seed % 3))
+    yield Case("TrainProgram", "floats-in-parts", _floats_in_parts)
     for shift in (0, 4, 50):
         yield Case("TrainProgram", f"far-{shift}", lambda shift=shift: _far_slots(shift))
+        yield Case("TrainProgram", f"far-in-parts-{shift}", lambda shift=shift: _far_slots_in_parts(shift))

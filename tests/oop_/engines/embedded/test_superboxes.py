@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.engines.embedded import lanes
 from oop.engines.embedded.superbox import RunningSuperbox
 from oop.operators.source.operator import InputOperator
 from oop.plan.final import lower
@@ -73,8 +74,10 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return rows
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_drawn_pipelines(kernels: str, threads: int) -> None:
+@pytest.mark.parametrize(("threads", "rows_at_once"), [(1, 0), (2, 1), (3, 1), (2, lanes.PARALLEL_ROWS)])
+def test_drawn_pipelines(kernels: str, threads: int, rows_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes judge small trains at once, too, or one lane judges for all."""
+    monkeypatch.setattr(lanes, "PARALLEL_ROWS", rows_at_once)
     ran = rows = late = errors = 0
     for seed in range(CASES):
         stream, rng = drawn_stream(seed)
