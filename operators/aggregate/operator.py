@@ -15,6 +15,7 @@ from oop.kernels.scratch import lasting_array
 from oop.operators.aggregate.fields import AggregateFields
 from oop.operators.aggregate.pane_windows import DueWindows, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
+from oop.operators.aggregate.window_results import WindowResults
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.core.keys import read_key
@@ -61,6 +62,9 @@ class AggregateOperator(StoreOperator):
         self.time = spec.time
         self._key_columns = frozenset(spec.keys)
         self.tree = PaneTree(self.store, self.code)
+        # subclasses give results, or close windows, in other ways
+        plain = type(self) is AggregateOperator and not self.sliding
+        self.results = WindowResults.of(self.store.shape, self.output, spec.grid) if plain else None
         self.reach = GroupReach(WID_START, spec.keys, self.store.shape.key_types)
 
     @property
@@ -129,9 +133,29 @@ class AggregateOperator(StoreOperator):
         elif self.sliding:
             closed = self._close_sliding(least, as_int64(frontier.bound(WID_START)))
         else:
-            closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
+            bound = as_int64(frontier.bound(WID_START))
+            batch = None if self.results is None else self._close_one(bound, self.results)
+            if batch is not None:
+                yield batch
+                yield from self.ports.promises(new)
+                return
+            closed = self.store.take_below(bound)
         yield from self._batches(closed)
         yield from self.ports.promises(new)
+
+    def _close_one(self, bound: int, results: WindowResults) -> pa.RecordBatch | None:
+        """The results if one window of few groups is below a bound, which leaves its table to the next one; else
+        None."""
+        store = self.store
+        numbers = store.numbers_below(bound)
+        if len(numbers) != 1 or store.shift:
+            return None
+        number = numbers[0]
+        table = store.tables[number]
+        batch = results.give(table) if table.groups <= self.batch_rows else None
+        if batch is not None:
+            store.take_whole(number)
+        return batch
 
     def advanced(self, new: Sequence[Promise]) -> None:
         """Called before complete windows leave, for subclasses that hold rows which are not in the store yet."""
@@ -274,6 +298,10 @@ class AggregateOperator(StoreOperator):
         return _constant(start, groups), _constant(end, groups)
 
     def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
+        if self.results is not None and isinstance(table, Table):
+            batch = self.results.give(table)
+            if batch is not None:
+                return batch
         edges = self.edges_of(table)
         start, end = from_physical(edges[0], self.time), from_physical(edges[1], self.time)
         batch = pa.RecordBatch.from_arrays([start, end, *table.results(edges)], schema=self.output)
