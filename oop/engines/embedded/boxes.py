@@ -193,6 +193,15 @@ class Box:
             self.measure()
         return worked
 
+    def begin_turn(self) -> None:
+        """From here on it may put out the rows of a turn."""
+        self._turn_ends = self.rows_out + self.turn_rows
+
+    def end_turn(self) -> None:
+        self.unfinished = self.pending is not None
+        if self.operator.holds_state:
+            self.measure()
+
     def process_advance(self, advance: Advance, port: int = 0) -> None:
         if self.operator.holds_state:
             self.measure()  # a promise is about to free state, so state is at a peak now

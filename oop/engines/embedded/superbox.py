@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.express import ExpressWay
 from oop.engines.embedded.passages import Passages
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
@@ -102,6 +103,7 @@ class RunningSuperbox:
             self.handed_out = HandedOut(rows)
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
+        self.express = ExpressWay(boxes) if self.sharded is None else None
         self._measured = -1  # the version of the state when it was last measured
         self._was_odd = False
         self.is_quiet = False
@@ -145,20 +147,28 @@ class RunningSuperbox:
             before = self.state.batches_out
             self.state.emit(self.handed_out.batches, guard.batches, first.program)
             handed_out = self.state.batches_out > before
-        try:
-            promises = guard.promises(first.program)
-        except OopError as wrong:
-            raise wrong.located(source.node.site) from wrong.__cause__
-        if promises:
-            source.emit(iter, promises)
         if len(first.program.late):
             source.measure()
         version = sum(lane.targets.version for lane in self.lanes)
         if version != self._measured:  # otherwise no group has come
             self._measured = version
             self.state.measure()
-        self.is_quiet = not promises and not handed_out and not self._was_odd
+        self.is_quiet = self._promise() and not handed_out and not self._was_odd
         return rows
+
+    def _promise(self) -> bool:
+        """Make the promises that follow from a train. Has nothing come into a queue that a box reads?"""
+        source = self.source
+        try:
+            promises = self.guard.promises(self.lanes[0].program)
+        except OopError as wrong:
+            raise wrong.located(source.node.site) from wrong.__cause__
+        if not promises:
+            return True
+        quiet = None if self.express is None else self.express.take(promises)
+        if quiet is None:
+            source.emit(iter, promises)
+        return bool(quiet)
 
     def _go_on(self) -> tuple[int, int] | None:
         """Run all lanes. All of them stop at the same odd chunk, because what makes one odd is decided before rows are
