@@ -116,6 +116,12 @@ class AggregateOperator(StoreOperator):
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
+        if self.results is not None and frontier.rising is not None and len(advance) == 1:
+            if advance[0].linear is not None:
+                return self._close_plainly(advance, frontier, self.results)
+        return self._close(advance, frontier, port)
+
+    def _close(self, advance: Advance, frontier: Frontier, port: int) -> Iterator[Element]:
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
         # windows below ``least`` went out already; a pane stays until all of its windows are out
         before = self.reach.before(frontier, len(self.store)) if uneven and self.sliding else None
@@ -133,29 +139,29 @@ class AggregateOperator(StoreOperator):
         elif self.sliding:
             closed = self._close_sliding(least, as_int64(frontier.bound(WID_START)))
         else:
-            bound = as_int64(frontier.bound(WID_START))
-            batch = None if self.results is None else self._close_one(bound, self.results)
-            if batch is not None:
-                yield batch
-                yield from self.ports.promises(new)
-                return
-            closed = self.store.take_below(bound)
+            closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
         yield from self._batches(closed)
         yield from self.ports.promises(new)
 
-    def _close_one(self, bound: int, results: WindowResults) -> pa.RecordBatch | None:
-        """The results if one window of few groups is below a bound, which leaves its table to the next one; else
-        None."""
-        store = self.store
+    def _close_plainly(self, advance: Advance, frontier: Frontier, results: WindowResults) -> Iterator[Element]:
+        """What leaves where only bounds about all rows were ever promised. One window of few groups leaves its table to
+        the next one."""
+        new = self.ports.advance(advance, 0)
+        if not new:
+            return
+        self.reach.follow(new)
+        store, bound = self.store, as_int64(frontier.bound(WID_START))
         numbers = store.numbers_below(bound)
-        if len(numbers) != 1 or store.shift:
-            return None
-        number = numbers[0]
-        table = store.tables[number]
-        batch = results.give(table) if table.groups <= self.batch_rows else None
-        if batch is not None:
-            store.take_whole(number)
-        return batch
+        if numbers:
+            batch = None
+            if len(numbers) == 1 and not store.shift and store.tables[numbers[0]].groups <= self.batch_rows:
+                batch = results.give(store.tables[numbers[0]])
+            if batch is None:
+                yield from self._batches(store.take_below(bound))
+            else:
+                store.take_whole(numbers[0])
+                yield batch
+        yield from self.ports.promises(new)
 
     def advanced(self, new: Sequence[Promise]) -> None:
         """Called before complete windows leave, for subclasses that hold rows which are not in the store yet."""

@@ -24,7 +24,10 @@ class WindowResults:
 
     def __init__(self, shape: Shape, columns: list[ResultColumn], output: pa.Schema, windows: Windows) -> None:
         edges = [ResultColumn(ResultKind.CONSTANT)] * 2
-        self.kernel = dispatch.kernels().GroupResults(output, edges + columns)
+        # while a window closes, the next one has begun, so that two tables serve in turn: there is a kernel for each,
+        # which knows its arrays already
+        make = dispatch.kernels().GroupResults
+        self.kernels = make(output, edges + columns), make(output, edges + columns)
         self.windows = windows
         self.number = int if is_whole(output.field(0).type) else float
 
@@ -43,4 +46,6 @@ class WindowResults:
             return None
         number, windows = self.number, self.windows
         edges = number(windows.start(table.slot)), number(windows.end(table.slot))
-        return self.kernel.give(table.keys.ids, table.arrays(), edges)
+        kernel, other = self.kernels
+        self.kernels = other, kernel
+        return kernel.give(table.keys.ids, table.arrays(), edges)

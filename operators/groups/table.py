@@ -71,8 +71,9 @@ class Table:
     def begin_anew(self, slot: int, expected: int) -> None:
         """Forget the groups, and serve another slot with the room that there is. No key may be text."""
         self.slot, self.expected, self.groups, self._numbers = slot, expected, 0, None
-        self.keys.ids.clear()
-        self.keys.reserve(expected)
+        ids = self.keys.ids
+        ids.clear()
+        ids.reserve(expected)
         for accumulator in self.accumulators:
             accumulator.reset()
 

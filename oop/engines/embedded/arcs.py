@@ -83,7 +83,8 @@ class Arc(Generic[BoxT]):
         """The next rows. Small batches that stand in a row are joined, never across a promise."""
         first = self.queue[0]
         assert isinstance(first, pa.RecordBatch)
-        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS:  # most batches have nothing to be joined with
+        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS or not isinstance(self.queue[1], pa.RecordBatch):
+            # most batches have nothing to be joined with
             self.queued_rows -= first.num_rows
             self.queue.popleft()
             return first

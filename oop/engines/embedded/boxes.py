@@ -289,7 +289,7 @@ class Box:
                 self.peak_bytes = size
 
     def _put(self, element: Element) -> None:
-        if isinstance(element, Punctuation | GroupPromises):
+        if not isinstance(element, pa.RecordBatch):
             self.promises_out += 1 if isinstance(element, Punctuation) else len(element)
             if self.stamps is not None:
                 self.stamps.note(element)

@@ -52,9 +52,11 @@ class ExpressWay:
             return None
         first, last = self.first, self.last
         first.promises_out += len(promises)
-        if first.stamps is not None:
+        stamps = first.stamps
+        if stamps is not None:
             for promise in promises:
-                first.stamps.note(promise)
+                if promise is not stamps.last:  # the operator has noted what it made
+                    stamps.note(promise)
         advancing: Sequence[Promise] = promises
         for arc, box, ports in self.passed:
             found: list[Promise] = []
@@ -80,9 +82,13 @@ class ExpressWay:
                 for waiting in promises[number:]:
                     arc.put(waiting)
                 return False
-            arc.promises += count_promises(promise)
+            arc.promises += 1 if promise.linear is not None else count_promises(promise)
             try:
-                last.process_advance((promise,), arc.port)
+                if number:
+                    last.process_advance((promise,), arc.port)
+                else:  # its state has just been measured
+                    last.promises_in += 1 if promise.linear is not None else count_promises(promise)
+                    last.emit(last.operator.process_punctuation, (promise,), arc.port, pausing=True)
             except Exception:
                 last.failed = True
                 raise

@@ -91,9 +91,10 @@ class Run:
 
     def _next_batch(self) -> pa.RecordBatch | None:
         self._left = iter(())
-        while not isinstance(element := self._next(), pa.RecordBatch | None):
-            pass
-        return element
+        while True:
+            element = self._next()
+            if element is None or isinstance(element, pa.RecordBatch):
+                return element
 
     def _next_element(self) -> Element | None:
         for promise in () if self._stopped else self._left:
