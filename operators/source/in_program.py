@@ -72,21 +72,21 @@ class GuardInProgram:
         ends: list[int] = []
         places: list[int] = []
         bounds: list[Bound] = []
-        rows = 0
-        for element in train:
+        rows, time = 0, self.time
+        for element in train:  # one pass: there may be very many small elements, and to fetch them is most of the time
             if isinstance(element, pa.RecordBatch):
-                if element.schema.metadata is not None:
-                    return None
                 batches.append(element)
-                rows += element.num_rows
+                rows += len(element)
                 ends.append(rows)
                 continue
             linear = element.linear
-            if linear is None or linear[0] != self.time or not self._fits(linear[1]) or not operator.punctuated:
+            if linear is None or linear[0] != time:
                 return None
             places.append(rows)
             bounds.append(linear[1])
-        if not batches:
+        if not batches or batches[0].schema.metadata is not None:  # all batches of a source have one schema
+            return None
+        if bounds and not (operator.punctuated and self._fit(bounds)):
             return None
         if len(batches) > _FEW and rows < len(batches) * _SMALL:
             whole = concat(batches)  # to hand a batch over costs more than to copy so few rows
@@ -102,6 +102,11 @@ class GuardInProgram:
         self.ends = ends
         operator.rows_seen += rows
         return batches
+
+    def _fit(self, bounds: Sequence[Bound]) -> bool:
+        if self.whole:
+            return set(map(type, bounds)) == {int} and self._fits(min(bounds)) and self._fits(max(bounds))
+        return all(map(self._fits, bounds))
 
     def _fits(self, bound: Bound) -> bool:
         if self.whole:

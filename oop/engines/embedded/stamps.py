@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from oop.clocks import Clock
+from oop.clocks import Clock, WallClock
 from oop.engines.embedded.boxes import Box
 from oop.errors import OopError
 from oop.operators.core.times import show_duration
@@ -160,4 +160,4 @@ def _reader(clock: Clock, unit: pa.DataType) -> Callable[[], Bound | None]:
         clock.now(unit)
     except OopError:  # the clock shows times that this column cannot hold
         return lambda: None
-    return partial(clock.now, unit)
+    return clock.reader(unit) if isinstance(clock, WallClock) else partial(clock.now, unit)
