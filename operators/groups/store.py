@@ -146,7 +146,10 @@ class Store:
         if self.thin is None or self.shift:
             self._further += len(numbers) - 1
         for number in numbers:
-            table = self._table(number)
+            table = self.tables[number]
+            self._changed.add(number)
+            if self._touched is not None:
+                self._touched.add(number)
             if len(table.keys.ids) > table.groups:
                 table.settle()
                 self._account(number)

@@ -79,6 +79,13 @@ class Arc(Generic[BoxT]):
         self.queued_promises -= 1
         return element
 
+    def drop_promises(self) -> None:
+        """Drop the promises at the head of the queue, for a reader who wants only rows."""
+        queue = self.queue
+        while queue and not isinstance(queue[0], pa.RecordBatch):
+            queue.popleft()
+            self.queued_promises -= 1
+
     def take(self) -> pa.RecordBatch:
         """The next rows. Small batches that stand in a row are joined, never across a promise."""
         first = self.queue[0]

@@ -92,6 +92,7 @@ class Run:
     def _next_batch(self) -> pa.RecordBatch | None:
         self._left = iter(())
         while True:
+            self._result.drop_promises()
             element = self._next()
             if element is None or isinstance(element, pa.RecordBatch):
                 return element
