@@ -29,6 +29,7 @@ from oop.kernels.signatures.objects import ObjectKernels
 from oop.kernels.signatures.partition import PartitionKernels
 from oop.kernels.signatures.programs import ProgramKernels
 from oop.kernels.signatures.repeats import RepeatKernels
+from oop.kernels.signatures.results import ResultKernels
 from oop.kernels.signatures.runs import RunKernels
 from oop.kernels.signatures.sessions import SessionKernels
 from oop.kernels.signatures.stem import Declared, declared_in
@@ -55,6 +56,7 @@ class Kernels(
     PartitionKernels,
     ProgramKernels,
     RepeatKernels,
+    ResultKernels,
     RunKernels,
     SessionKernels,
     SummaryKernels,

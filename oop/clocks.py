@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 import pyarrow as pa
@@ -39,3 +40,10 @@ class WallClock:
                 hint="use a timestamp column, or a clock that counts in the column's unit: oop.Embedded(clock=…)",
             )
         return time.time_ns() // unit
+
+    def reader(self, type_: pa.DataType) -> Callable[[], Bound]:
+        """A function that gives `now` of this type, for one who asks often."""
+        self.now(type_)
+        unit = unit_of(type_)
+        assert unit is not None
+        return lambda: time.time_ns() // unit

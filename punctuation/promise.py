@@ -39,7 +39,8 @@ from oop.punctuation.patterns import (
     listed,
 )
 
-_set = object.__setattr__
+_set, _new = object.__setattr__, object.__new__
+_NOWHERE: Mapping[str, GroupPattern] = {}  # of promises about all rows
 _LISTED = 1_000_000  # groups that the lists of one promise may name, all combinations counted
 
 
@@ -112,9 +113,9 @@ class Punctuation:
     @classmethod
     def _rise(cls, attribute: str, bound: Bound) -> Punctuation:
         """A linear promise, from a bound that has been checked before."""
-        made = cls.__new__(cls)
+        made = _new(cls)
         _set(made, "below", {attribute: bound})
-        _set(made, "where", {})
+        _set(made, "where", _NOWHERE)
         _set(made, "linear", (attribute, bound))
         return made
 

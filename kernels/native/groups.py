@@ -73,6 +73,13 @@ class GroupTable(GroupTableBase):
     def reserve(self, groups: int) -> None:
         self._expected = groups
 
+    def clear(self) -> None:
+        self._table.count = 0
+        self._entries.fill(0)
+        for kept in self._columns:
+            if kept.valid is not None:
+                kept.valid.fill(True)
+
     def run_map(self, columns: Sequence[Column], length: int, rows: Ints | None) -> Ints:
         rows = None if rows is None else contiguous(rows)
         n = length if rows is None else len(rows)

@@ -44,6 +44,10 @@ class GroupTableBase(KernelWithState):
     def reserve(self, groups: int) -> None:
         """Expect so many groups. This is only a hint: a table that is on its way to them grows in one go."""
 
+    def clear(self) -> None:
+        """Begin anew, without keys. What memory it has may be kept for those to come."""
+        self.run_init()
+
     def map(self, columns: Sequence[Column], length: int | None = None, rows: Ints | None = None) -> Ints:
         """The id of every row's key; new keys get the next ids. Without key columns, give `length`.
 

@@ -89,16 +89,20 @@ class Data:
         """The rows of each element, if every batch already fits the stream, so that none must be checked on its way."""
         schema, most = self.schema, self.batch_rows
         found = []
-        for element in elements:
-            if isinstance(element, pa.RecordBatch):
-                rows = element.num_rows
-                if rows > most or not element.schema.equals(schema, check_metadata=True) or not _fits_together(element):
+        try:
+            for element in elements:  # a loop without calls of ours, because there may be very many small elements
+                if isinstance(element, pa.RecordBatch):
+                    element.validate()  # as in `_fits_together`
+                    rows = len(element)
+                    if rows > most or not element.schema.equals(schema, check_metadata=True):
+                        return None
+                    found.append(rows)
+                elif isinstance(element, Punctuation):
+                    found.append(0)
+                else:
                     return None
-                found.append(rows)
-            elif isinstance(element, Punctuation):
-                found.append(0)
-            else:
-                return None
+        except pa.ArrowException:
+            return None
         return found
 
     def _fitted(self, raw: Iterator[InputElement]) -> Iterator[InputElement]:

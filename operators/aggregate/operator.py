@@ -15,6 +15,7 @@ from oop.kernels.scratch import lasting_array
 from oop.operators.aggregate.fields import AggregateFields
 from oop.operators.aggregate.pane_windows import DueWindows, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
+from oop.operators.aggregate.window_results import WindowResults
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.core.keys import read_key
@@ -61,6 +62,9 @@ class AggregateOperator(StoreOperator):
         self.time = spec.time
         self._key_columns = frozenset(spec.keys)
         self.tree = PaneTree(self.store, self.code)
+        # subclasses give results, or close windows, in other ways
+        plain = type(self) is AggregateOperator and not self.sliding
+        self.results = WindowResults.of(self.store.shape, self.output, spec.grid) if plain else None
         self.reach = GroupReach(WID_START, spec.keys, self.store.shape.key_types)
 
     @property
@@ -112,6 +116,12 @@ class AggregateOperator(StoreOperator):
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
+        if self.results is not None and frontier.rising is not None and len(advance) == 1:
+            if advance[0].linear is not None:
+                return self._close_plainly(advance, frontier, self.results)
+        return self._close(advance, frontier, port)
+
+    def _close(self, advance: Advance, frontier: Frontier, port: int) -> Iterator[Element]:
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
         # windows below ``least`` went out already; a pane stays until all of its windows are out
         before = self.reach.before(frontier, len(self.store)) if uneven and self.sliding else None
@@ -131,6 +141,26 @@ class AggregateOperator(StoreOperator):
         else:
             closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
         yield from self._batches(closed)
+        yield from self.ports.promises(new)
+
+    def _close_plainly(self, advance: Advance, frontier: Frontier, results: WindowResults) -> Iterator[Element]:
+        """What leaves where only bounds about all rows were ever promised. One window of few groups leaves its table to
+        the next one."""
+        new = self.ports.advance(advance, 0)
+        if not new:
+            return
+        self.reach.follow(new)
+        store, bound = self.store, as_int64(frontier.bound(WID_START))
+        numbers = store.numbers_below(bound)
+        if numbers:
+            batch = None
+            if len(numbers) == 1 and not store.shift and store.tables[numbers[0]].groups <= self.batch_rows:
+                batch = results.give(store.tables[numbers[0]])
+            if batch is None:
+                yield from self._batches(store.take_below(bound))
+            else:
+                store.take_whole(numbers[0])
+                yield batch
         yield from self.ports.promises(new)
 
     def advanced(self, new: Sequence[Promise]) -> None:
@@ -274,6 +304,10 @@ class AggregateOperator(StoreOperator):
         return _constant(start, groups), _constant(end, groups)
 
     def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
+        if self.results is not None and isinstance(table, Table):
+            batch = self.results.give(table)
+            if batch is not None:
+                return batch
         edges = self.edges_of(table)
         start, end = from_physical(edges[0], self.time), from_physical(edges[1], self.time)
         batch = pa.RecordBatch.from_arrays([start, end, *table.results(edges)], schema=self.output)

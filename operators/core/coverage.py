@@ -25,6 +25,8 @@ _FEW = 8  # rows are few beside promises, or promises beside rows, if there are 
 
 def as_int64(bound: Bound | None) -> int:
     """A bound on whole numbers for a kernel: nothing promised is the least value, the end the greatest."""
+    if type(bound) is int and INT64_MIN <= bound <= INT64_MAX:
+        return bound
     if bound is None:
         return INT64_MIN
     if math.isinf(bound):

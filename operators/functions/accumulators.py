@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import EXPECT_FROM, lasting_array
+from oop.kernels.signatures.results import ResultKind
 from oop.kernels.steps import Update, UpdateKind
 from oop.kernels.views import Column
 from oop.operators.core.keys import Coded
@@ -49,6 +50,12 @@ class Accumulator(ABC):
     @property
     def summary_words(self) -> Mapping[str, int] | None:
         """For each of its arrays the word of a `Summary` that holds the same; None if no summary does."""
+        return None
+
+    @property
+    def result_words(self) -> tuple[ResultKind, tuple[str, ...]] | None:
+        """How kernels read its result (`oop.kernels.signatures.results`), and from which arrays; None if only `result`
+        can."""
         return None
 
     @property
@@ -189,6 +196,13 @@ class Accumulator(ABC):
         out.size = stop - start
         out._arrays = {n: a[start:stop] for n, a in self._arrays.items()}
         return out
+
+    def reset(self) -> None:
+        """Forget all groups, and keep the arrays' room. Only accumulators with `result_words` are asked to."""
+        for name, array in self._arrays.items():
+            array[: self.size] = 0
+            self.__dict__.pop(name, None)
+        self.size = 0
 
     def clear(self, ids: Ids) -> None:
         """These groups begin anew, as if they had taken nothing. The cost should follow what they have, not what is

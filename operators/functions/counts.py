@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.signatures.results import ResultKind
 from oop.kernels.steps import Update, UpdateKind
 from oop.operators.core.writing import Filled, ProgramWriter
 from oop.operators.expressions.expr import Expr, col
@@ -21,6 +22,10 @@ class Counts(Accumulator):
     """It prepares which values of a batch are valid; None says that all are."""
 
     fields = (("counts", np.int64),)
+
+    @property
+    def result_words(self) -> tuple[ResultKind, tuple[str, ...]]:
+        return ResultKind.VALUES, ("counts",)
 
     def prepare(self, values: pa.Array | None) -> Prepared:
         if values is None or not values.null_count:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from oop.frozen import frozen
 from oop.kernels import dictionaries, views
+from oop.kernels.signatures.results import ResultKind
 from oop.kernels.steps import Update, UpdateKind
 from oop.kernels.views import Column
 from oop.operators.core.writing import Filled, ProgramWriter
@@ -34,6 +35,12 @@ class Minima(Accumulator):
     @property
     def summary_words(self) -> Mapping[str, int] | None:
         return {"counts": COUNT, "values": self.word} if views.kind_of(self.source) == "int" else None
+
+    @property
+    def result_words(self) -> tuple[ResultKind, tuple[str, ...]] | None:
+        dtype = views.fixed_dtype(self.type)
+        narrow_floats = dtype is not None and dtype.kind == "f" and dtype.itemsize < 8
+        return None if dtype is None or narrow_floats else (ResultKind.COUNTED, ("values", "counts"))
 
     @property
     def kept(self) -> tuple[object, ...]:

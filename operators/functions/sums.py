@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import OopError
+from oop.kernels.signatures.results import ResultKind
 from oop.kernels.steps import Update, UpdateKind
 from oop.operators.core.writing import Filled, ProgramWriter
 from oop.operators.expressions.expr import Expr
@@ -34,6 +35,10 @@ class SumInt(Accumulator):
     def summary_words(self) -> Mapping[str, int] | None:
         return None if pa.types.is_unsigned_integer(self.source) else {"counts": COUNT, "hi": HI, "lo": LO}
 
+    @property
+    def result_words(self) -> tuple[ResultKind, tuple[str, ...]] | None:
+        return None if self.type == pa.uint64() else (ResultKind.SUM, ("hi", "lo", "counts"))
+
     def update(self, ids: Ids, values: Any) -> None:
         self.kernels.add_sum_int(ids, values.data, values.valid, self.hi, self.lo, self.counts)
 
@@ -52,6 +57,10 @@ class SumInt(Accumulator):
 
 class MeanInt(SumInt):
     """It keeps what a sum keeps, and divides."""
+
+    @property
+    def result_words(self) -> tuple[ResultKind, tuple[str, ...]]:
+        return ResultKind.MEAN, ("hi", "lo", "counts")
 
     def result(self) -> pa.Array:
         # small negative sums have hi = -1 and a great lo: put them together as integers, not as floats

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import pyarrow as pa
 from oop.frozen import frozen
 from oop.kernels import dispatch, views
 from oop.kernels.once import once
+from oop.kernels.signatures.results import GroupWords, ResultColumn, ResultKind
 from oop.kernels.steps import MOST_ARRAYS, MOST_KEYS, Update
 from oop.operators.core.keys import Key, read_key
 from oop.operators.core.marks import is_dropped
@@ -148,6 +150,32 @@ class Shape:
             (None if kept[place] is reader else reader, place, type(reader).result_in is not Accumulator.result_in)
             for reader, place in zip(self._prototypes, places, strict=True)
         ]
+
+    @once
+    def result_columns(self) -> list[ResultColumn] | None:
+        """How kernels read keys and aggregates of a table (`Table.arrays`); None if they cannot."""
+        if self._answering or self.varies or any(in_window for *_, in_window in self._readers):
+            return None
+        columns = []
+        for number, type_ in enumerate(self.key_types):
+            dtype = views.fixed_dtype(type_)
+            if dtype is None or dtype.itemsize != np.dtype(views.DTYPES[self.kinds[number]]).itemsize:
+                return None
+            columns.append(ResultColumn(ResultKind.KEY, number))
+        first = [0, *accumulate(len(kept.whole_arrays()) for kept in self._kept)]
+        for prototype, place in zip(self._prototypes, self._shared[1], strict=True):
+            kept, found = self._kept[place], prototype.result_words
+            if found is None:
+                return None
+            if isinstance(kept, Summary):
+                held = prototype.summary_words
+                assert held is not None
+                words = [GroupWords(first[place], held[name], kept.words) for name in found[1]]
+            else:
+                names = [name for name, _ in kept.fields]
+                words = [GroupWords(first[place] + names.index(name)) for name in found[1]]
+            columns.append(ResultColumn(found[0], words=tuple(words)))
+        return columns
 
     @once
     def _answering(self) -> list[int]:

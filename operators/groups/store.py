@@ -22,6 +22,7 @@ from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
+SPARE_BYTES = 65_536  # the largest table of keys that is kept for the next slot
 _ALL = np.zeros(0, np.int64)  # stands for where slices start, if all rows are of one slice
 _WIDEST = 60  # then there are at most three slices: before 0, after it, and without a time
 
@@ -51,6 +52,7 @@ class Store:
         self._touched: set[int] | None = None
         self._touched_slots: set[int] | None = None
         self._grown: set[int] | None = None  # slices that groups came to; None: they were never asked for
+        self._spare: Table | None = None  # what one slot left behind, for the next one
         self.version = 0  # counts the times that groups came or went; in between no table and no array is replaced
 
     def grown(self) -> list[int]:
@@ -144,7 +146,10 @@ class Store:
         if self.thin is None or self.shift:
             self._further += len(numbers) - 1
         for number in numbers:
-            table = self._table(number)
+            table = self.tables[number]
+            self._changed.add(number)
+            if self._touched is not None:
+                self._touched.add(number)
             if len(table.keys.ids) > table.groups:
                 table.settle()
                 self._account(number)
@@ -158,7 +163,13 @@ class Store:
             # neighbours are much alike: a table that is on its way to their size grows there in one go
             last = self.tables.get(self._newest)
             expected = max(self._expected, 0 if last is None else last.groups)
-            table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift, expected)
+            table = self._spare
+            if table is None or self.shift:
+                table = Table(self.shape, self.shift > 0, number << self.shift, expected)
+            else:
+                self._spare = None
+                table.begin_anew(number, expected)
+            self.tables[number] = table
             self._newest = number
         return table
 
@@ -233,6 +244,12 @@ class Store:
             if len(gone):
                 self.replace(number, table.select(kernels.select_not_below(slots, bound)))
                 yield table.select(gone)
+
+    def take_whole(self, number: int) -> None:
+        """Remove a slice of one slot, whose groups have been copied. If its table is small, the next slot gets it."""
+        table = self._remove(number)
+        if not table.slotted and table.keys.ids.nbytes <= SPARE_BYTES:
+            self._spare = table
 
     def take_where(self, number: int, mask: np.ndarray) -> Table | None:
         """Remove and give the groups of one slice that the mask names."""

@@ -68,6 +68,15 @@ class Table:
         for accumulator in self.accumulators:
             accumulator.grow(self.groups, self.expected)
 
+    def begin_anew(self, slot: int, expected: int) -> None:
+        """Forget the groups, and serve another slot with the room that there is. No key may be text."""
+        self.slot, self.expected, self.groups, self._numbers = slot, expected, 0, None
+        ids = self.keys.ids
+        ids.clear()
+        ids.reserve(expected)
+        for accumulator in self.accumulators:
+            accumulator.reset()
+
     def numbers_in(self, others: KeyTable, places: Sequence[int]) -> np.ndarray:
         """The numbers that the groups have in another table, which has some of the key columns. They are kept, so
         that only groups that have come since are looked up."""

@@ -26,6 +26,7 @@ from oop.operators.source.guard import Cut, due_rows
 from oop.operators.source.judges.by_greatest import ByGreatest
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound
 
 _FEW, _SMALL = 4, 1_024  # more batches than so many, of fewer rows on average, are joined
@@ -82,21 +83,21 @@ class GuardInProgram:
         ends: list[int] = []
         places: list[int] = []
         bounds: list[Bound] = []
-        rows = 0
-        for element in train:
+        rows, time = 0, self.time
+        for element in train:  # one pass: there may be very many small elements, and to fetch them is most of the time
             if isinstance(element, pa.RecordBatch):
-                if element.schema.metadata is not None:
-                    return None
                 batches.append(element)
-                rows += element.num_rows
+                rows += len(element)
                 ends.append(rows)
                 continue
             linear = element.linear
-            if linear is None or linear[0] != self.time or not self._fits(linear[1]) or not operator.punctuated:
+            if linear is None or linear[0] != time:
                 return None
             places.append(rows)
             bounds.append(linear[1])
-        if not batches:
+        if not batches or batches[0].schema.metadata is not None:  # all batches of a source have one schema
+            return None
+        if bounds and not (operator.punctuated and self._fit(bounds)):
             return None
         if len(batches) > _FEW and rows < len(batches) * _SMALL:
             whole = concat(batches)  # to hand a batch over costs more than to copy so few rows
@@ -112,6 +113,11 @@ class GuardInProgram:
         self.ends = ends
         operator.rows_seen += rows
         return batches
+
+    def _fit(self, bounds: Sequence[Bound]) -> bool:
+        if self.whole:
+            return set(map(type, bounds)) == {int} and self._fits(min(bounds)) and self._fits(max(bounds))
+        return all(map(self._fits, bounds))
 
     def _fits(self, bound: Bound) -> bool:
         if self.whole:
@@ -156,9 +162,9 @@ class GuardInProgram:
                 self.operator.ledger.add(Entry(rows, self.time, found.broken[at:end]))
             first, at = first + batch.num_rows, end
 
-    def promises(self, late: LateRows) -> list[Element]:
-        """The promises that follow from a train that programs have run, those on the way too: the rows have overtaken
-        them. Most trains have none."""
+    def promises(self, late: LateRows) -> list[tuple[int, Promise]]:
+        """The promises that follow from a train that programs have run, each with how many of its rows come before it.
+        Most trains have none."""
         operator, guard = self.operator, self.guard
         cuts: Iterable[Cut] = ()
         if self.tracker is not None:
@@ -169,11 +175,12 @@ class GuardInProgram:
             operator.ports.advance((Punctuation({self.time: guard.bounds.max().item()}),), 0)
             operator.forget_look()
             cuts = helping(self.time, guard.places.tolist(), np.maximum.accumulate(guard.bounds).tolist(), self._helps)
-        found: list[Element] = [promise for _, promise in cuts if operator.gate.passes(promise)]
+        found: list[tuple[int, Promise]] = [(place, made) for place, made in cuts if operator.gate.passes(made)]
         if len(guard.places):
             operator._note(Punctuation({self.time: guard.bounds.max().item()}), self._behind(late))
         self.batches = ()
-        found += operator.promises()
+        rows = self.ends[-1]
+        found += [(rows, promise) for promise in operator.promises()]
         return found
 
     def _behind(self, late: LateRows) -> int:

@@ -79,11 +79,19 @@ class Arc(Generic[BoxT]):
         self.queued_promises -= 1
         return element
 
+    def drop_promises(self) -> None:
+        """Drop the promises at the head of the queue, for a reader who wants only rows."""
+        queue = self.queue
+        while queue and not isinstance(queue[0], pa.RecordBatch):
+            queue.popleft()
+            self.queued_promises -= 1
+
     def take(self) -> pa.RecordBatch:
         """The next rows. Small batches that stand in a row are joined, never across a promise."""
         first = self.queue[0]
         assert isinstance(first, pa.RecordBatch)
-        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS:  # most batches have nothing to be joined with
+        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS or not isinstance(self.queue[1], pa.RecordBatch):
+            # most batches have nothing to be joined with
             self.queued_rows -= first.num_rows
             self.queue.popleft()
             return first

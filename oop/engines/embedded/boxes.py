@@ -24,7 +24,7 @@ from oop.operators.core.operator import Element, Operator
 from oop.operators.source.operator import InputOperator
 from oop.operators.windows.bucket import WID_START
 from oop.plan.graph import Node
-from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.group_promises import Advance, Promise, one_by_one
 
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
@@ -193,6 +193,15 @@ class Box:
             self.measure()
         return worked
 
+    def begin_turn(self) -> None:
+        """From here on it may put out the rows of a turn."""
+        self._turn_ends = self.rows_out + self.turn_rows
+
+    def end_turn(self) -> None:
+        self.unfinished = self.pending is not None
+        if self.operator.holds_state:
+            self.measure()
+
     def process_advance(self, advance: Advance, port: int = 0) -> None:
         if self.operator.holds_state:
             self.measure()  # a promise is about to free state, so state is at a peak now
@@ -280,7 +289,7 @@ class Box:
                 self.peak_bytes = size
 
     def _put(self, element: Element) -> None:
-        if isinstance(element, Punctuation | GroupPromises):
+        if not isinstance(element, pa.RecordBatch):
             self.promises_out += 1 if isinstance(element, Punctuation) else len(element)
             if self.stamps is not None:
                 self.stamps.note(element)

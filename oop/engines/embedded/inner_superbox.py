@@ -52,7 +52,7 @@ class InnerSuperbox:
             self._passages.count(program.counts.tolist())
             self.last.seconds += perf_counter() - begin
         if self.handed_out is not None:
-            self.last.emit(self.handed_out.batches, [batch], program)
+            self.last.emit(self.handed_out.rows([batch], program).until, None)
         elif self.last is not self.first:
             self.last.measure()
         return True

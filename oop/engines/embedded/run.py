@@ -91,9 +91,11 @@ class Run:
 
     def _next_batch(self) -> pa.RecordBatch | None:
         self._left = iter(())
-        while not isinstance(element := self._next(), pa.RecordBatch | None):
-            pass
-        return element
+        while True:
+            self._result.drop_promises()
+            element = self._next()
+            if element is None or isinstance(element, pa.RecordBatch):
+                return element
 
     def _next_element(self) -> Element | None:
         for promise in () if self._stopped else self._left:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from oop.clocks import Clock
+from oop.clocks import Clock, WallClock
 from oop.engines.embedded.boxes import Box
 from oop.errors import OopError
 from oop.operators.core.times import show_duration
 from oop.operators.source.numbers import SEQ
-from oop.punctuation import Equal, GroupPromises, Punctuation
+from oop.punctuation import Equal, GroupPromises
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.ranges import is_ranged
@@ -62,8 +62,8 @@ class Stamps:
 
     def note(self, promise: Promise, behind: int = 0) -> None:
         """Note a promise that was made ``behind`` rows ago."""
-        if isinstance(promise, Punctuation) and len(promise.below) == 1 and not promise.where:
-            self._note_bound(promise, behind)  # most promises are like this, one with every batch
+        if promise.linear is not None:
+            self._note_bound(promise, *promise.linear, behind)  # most are like this, one with every batch
         elif isinstance(promise, GroupPromises):
             each = (((promise.columns, group), bound) for group, bound in promise.bounds.items())
             if self._put(promise.attribute, each, behind):
@@ -76,9 +76,8 @@ class Stamps:
                 if self._put(attribute, [(group, bound)], behind) and attribute != SEQ:
                     self.last = promise
 
-    def _note_bound(self, promise: Punctuation, behind: int) -> None:
+    def _note_bound(self, promise: Promise, attribute: str, bound: Bound, behind: int) -> None:
         """Note a promise that is a bound on one attribute for all rows."""
-        ((attribute, bound),) = promise.below.items()
         before = self.by.get((attribute, None))
         if before is not None and before.bound >= bound:
             return
@@ -160,4 +159,4 @@ def _reader(clock: Clock, unit: pa.DataType) -> Callable[[], Bound | None]:
         clock.now(unit)
     except OopError:  # the clock shows times that this column cannot hold
         return lambda: None
-    return partial(clock.now, unit)
+    return clock.reader(unit) if isinstance(clock, WallClock) else partial(clock.now, unit)

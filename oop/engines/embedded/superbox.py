@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.express import ExpressWay
 from oop.engines.embedded.lanes import Lanes
 from oop.engines.embedded.passages import Passages
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.errors import OopError
 from oop.kernels.signatures.programs import NoTargets
-from oop.operators.core.handed_out import HandedOut
+from oop.operators.core.handed_out import HandedOut, HandedRows
 from oop.operators.core.operator import Element
 from oop.operators.source.in_program import GuardInProgram
 from oop.plan.superboxes import Superbox
+from oop.punctuation.group_promises import Promise
 
 
 class RunningSuperbox:
@@ -42,6 +44,7 @@ class RunningSuperbox:
             self.handed_out = HandedOut(rows)
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
+        self.express = ExpressWay(boxes) if self.sharded is None else None
         self._measured = -1  # the version of the state when it was last measured
         self._was_odd = False
         self.is_quiet = False
@@ -72,25 +75,53 @@ class RunningSuperbox:
             guard.take_late(lanes)
             self._passages.count(lanes.counts)
             self.state.seconds += perf_counter() - begin
-        handed_out = False
-        if self.handed_out is not None:
-            before = self.state.batches_out
-            self.state.emit(self.handed_out.batches, guard.batches, lanes.lanes[0].program)
-            handed_out = self.state.batches_out > before
-        try:
-            promises = guard.promises(lanes)
-        except OopError as wrong:
-            raise wrong.located(source.node.site) from wrong.__cause__
-        if promises:
-            source.emit(iter, promises)
         if len(lanes.late):
             source.measure()
         version = lanes.version
         if version != self._measured:  # otherwise no group has come
             self._measured = version
             self.state.measure()
-        self.is_quiet = not promises and not handed_out and not self._was_odd
+        self.is_quiet = self._go_on() and not self._was_odd
         return rows
+
+    def _go_on(self) -> bool:
+        """Hand rows out, if that is where they go, and make the promises that follow from a train. Has nothing come
+        into a queue that a box reads?"""
+        rows = None
+        if self.handed_out is not None:
+            rows = self.handed_out.rows(self.guard.batches, self.lanes.lanes[0].program)
+        try:
+            promises = self.guard.promises(self.lanes)
+        except OopError as wrong:
+            if rows is not None:
+                self.state.emit(rows.until, None)
+            raise wrong.located(self.source.node.site) from wrong.__cause__
+        if rows is not None:
+            return self._hand_out(rows, promises)
+        return self._promise([promise for _, promise in promises])
+
+    def _promise(self, promises: Sequence[Promise]) -> bool:
+        """Make promises. Has nothing come into a queue that a box reads?"""
+        if not promises:
+            return True
+        quiet = None if self.express is None else self.express.take(promises)
+        if quiet is None:
+            self.source.emit(iter, promises)
+        return bool(quiet)
+
+    def _hand_out(self, rows: HandedRows, promises: Sequence[tuple[int, Promise]]) -> bool:
+        """Hand rows out, with promises between them, so that what waits behind has no more to hold than it must. Where
+        a promise cannot go at once, the rows pass it."""
+        before = self.state.batches_out
+        waiting: list[Promise] = []
+        for place, promise in promises:
+            self.state.emit(rows.until, place)
+            if waiting or self.express is None or self.express.take([promise]) is None:
+                waiting.append(promise)
+        self.state.emit(rows.until, None)
+        if waiting:
+            self.source.emit(iter, waiting)
+        return not promises and self.state.batches_out == before
 
     def _take_odd(self, first: int, end: int) -> None:
         """Let the boxes take the rows of an odd chunk one after the other."""

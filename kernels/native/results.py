@@ -1,0 +1,91 @@
+"""Results of groups, in C, which gives them by Arrow's C data interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import pack, unpack
+
+import pyarrow as pa
+
+from oop.kernels.checks import Array, KernelError
+from oop.kernels.native.groups import GroupTable
+from oop.kernels.native.library import OK, check_code, ffi, from_buffer, lib
+from oop.kernels.signatures.groups import GroupTableBase
+from oop.kernels.signatures.results import GroupResultsBase, ResultKind
+
+_WORDS = ffi.typeof("int64_t[]")
+
+
+class GroupResults(GroupResultsBase):
+    def run_init(self) -> None:
+        self._columns = ffi.new("oop_result[]", max(len(self.columns), 1))
+        for made, column, type_ in zip(self._columns, self.columns, self.schema.types, strict=False):
+            made.kind, made.width, made.key = int(column.kind), type_.bit_width // 8, column.key
+        pairs = list(zip(self._columns, self.columns, strict=False))
+        self._constant = [made for made, column in pairs if column.kind is ResultKind.CONSTANT]
+        # the fields of words that are of each array, and the first word and the width there
+        self._fields = [
+            [
+                (field, words.word, words.width)
+                for made, column in pairs
+                for field, words in zip(_fields(made, len(column.words)), column.words, strict=True)
+                if words.array == number
+            ]
+            for number in range(self.arrays)
+        ]
+        self._pointed: list[Array] = []
+        self._room = 0
+        self._out = ffi.new("struct ArrowArray *")
+        self._address = int(ffi.cast("uintptr_t", self._out))
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.columns) * int(ffi.sizeof("oop_result"))
+
+    def give(
+        self, table: GroupTableBase, arrays: Sequence[Array], constants: Sequence[int | float]
+    ) -> pa.RecordBatch | None:
+        assert isinstance(table, GroupTable)
+        pointed = self._pointed
+        if len(pointed) != len(arrays):
+            self._point(arrays)
+        else:
+            for array, known in zip(arrays, pointed, strict=True):
+                if array is not known:
+                    self._point(arrays)
+                    break
+        for made, value in zip(self._constant, constants, strict=True):
+            made.constant = value if isinstance(value, int) else unpack("q", pack("d", value))[0]
+        if self.arrays and len(table) > self._room:
+            raise KernelError("an array of aggregates is too short")
+        code = lib.oop_give_results(table.table, self._columns, len(self.columns), self._out)
+        if code != OK:
+            if code == lib.OOP_SUM_OUTSIDE:
+                return None
+            if code == lib.OOP_FULL:
+                raise MemoryError
+            if code == lib.OOP_ROW_OUTSIDE:
+                raise KernelError("the table has no such key column")
+            check_code(code)
+        return pa.RecordBatch._import_from_c(self._address, self.schema)
+
+    def _point(self, arrays: Sequence[Array]) -> None:
+        """Let the columns point to these arrays, which live as long as they do."""
+        if len(arrays) < self.arrays:
+            raise KernelError("an array of aggregates is missing")
+        self._pointed, self._held = [], []
+        room = []
+        for array, fields in zip(arrays, self._fields, strict=False):
+            data = from_buffer(_WORDS, array)
+            self._held.append(data)
+            for field, word, width in fields:
+                field.data, field.stride = data + word, width
+                room.append(array.size // width)
+        self._room = min(room, default=0)
+        self._pointed = list(arrays)
+
+
+def _fields(made: object, count: int) -> list[object]:
+    """The fields of a column for so many words; counts are the last of several."""
+    a, b, c = made.a, made.b, made.c  # type: ignore[attr-defined]
+    return {0: [], 1: [a], 2: [a, c], 3: [a, b, c]}[count]

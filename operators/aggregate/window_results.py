@@ -1,0 +1,51 @@
+"""Results of windows of few groups, made by one call of the kernels.
+
+What is the same for every window, such as where its columns come from, is found out once. The columns are copies, so
+the window's table can serve the next window.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from oop.kernels import dispatch
+from oop.kernels.signatures.results import ResultColumn, ResultKind
+from oop.operators.core.times import is_whole
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
+from oop.operators.windows.windows import Windows
+
+FEW = 512
+"""Groups of a window, at most, for which a copy costs less than new arrays for the next window."""
+
+
+class WindowResults:
+    """Gives the batches of windows, each of which has a table of its own."""
+
+    def __init__(self, shape: Shape, columns: list[ResultColumn], output: pa.Schema, windows: Windows) -> None:
+        edges = [ResultColumn(ResultKind.CONSTANT)] * 2
+        # while a window closes, the next one has begun, so that two tables serve in turn: there is a kernel for each,
+        # which knows its arrays already
+        make = dispatch.kernels().GroupResults
+        self.kernels = make(output, edges + columns), make(output, edges + columns)
+        self.windows = windows
+        self.number = int if is_whole(output.field(0).type) else float
+
+    @staticmethod
+    def of(shape: Shape, output: pa.Schema, windows: Windows) -> WindowResults | None:
+        """None if an aggregate, a key or the time is of a kind that the kernel does not give."""
+        time = output.field(0).type
+        columns = shape.result_columns
+        if columns is None or time.bit_width != 64 or pa.types.is_unsigned_integer(time):
+            return None
+        return WindowResults(shape, columns, output, windows)
+
+    def give(self, table: Table) -> pa.RecordBatch | None:
+        """The results of a window; None if it has many groups, or a sum does not fit its type."""
+        if not 0 < table.groups <= FEW or table.slotted:
+            return None
+        number, windows = self.number, self.windows
+        edges = number(windows.start(table.slot)), number(windows.end(table.slot))
+        kernel, other = self.kernels
+        self.kernels = other, kernel
+        return kernel.give(table.keys.ids, table.arrays(), edges)
