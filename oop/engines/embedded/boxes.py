@@ -24,7 +24,7 @@ from oop.operators.core.operator import Element, Operator
 from oop.operators.source.operator import InputOperator
 from oop.operators.windows.bucket import WID_START
 from oop.plan.graph import Node
-from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.group_promises import Advance, Promise, one_by_one
 
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads

@@ -19,7 +19,7 @@ from oop.engines.embedded.boxes import Box
 from oop.errors import OopError
 from oop.operators.core.times import show_duration
 from oop.operators.source.numbers import SEQ
-from oop.punctuation import Equal, GroupPromises, Punctuation
+from oop.punctuation import Equal, GroupPromises
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.ranges import is_ranged
