@@ -8,9 +8,16 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels.checks import Array, Bools, KernelError
+from oop.kernels.checks import Array, Bools
 from oop.kernels.signatures.groups import GroupTableBase
-from oop.kernels.signatures.results import GroupResultsBase, GroupWords, ResultColumn, ResultKind
+from oop.kernels.signatures.results import (
+    GroupResultsBase,
+    GroupWords,
+    ResultColumn,
+    ResultKind,
+    array_error,
+    key_error,
+)
 
 
 class InterpretedResults(GroupResultsBase):
@@ -28,7 +35,7 @@ class InterpretedResults(GroupResultsBase):
     ) -> pa.RecordBatch | None:
         groups, given = len(table), iter(constants)
         if any(len(array) < groups for array in arrays) or len(arrays) < self.arrays:
-            raise KernelError("an array of aggregates is too short")
+            raise array_error()
         found = []
         for type_, column in zip(self.schema.types, self.columns, strict=True):
             if column.kind is ResultKind.KEY:
@@ -48,7 +55,7 @@ class InterpretedResults(GroupResultsBase):
 
 def _key(table: GroupTableBase, key: int, type_: pa.DataType) -> pa.Array:
     if not 0 <= key < len(table.kinds) or table.columns()[key].data.itemsize * 8 != type_.bit_width:
-        raise KernelError(f"the table has no key column {key} of {type_}")
+        raise key_error()
     column = table.columns()[key]
     return _as_type(column.data.copy(), type_, column.valid)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import pack, unpack
+from typing import Any
 
 import pyarrow as pa
 
-from oop.kernels.checks import Array, KernelError
+from oop.kernels.checks import Array
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import OK, check_code, ffi, from_buffer, lib
 from oop.kernels.signatures.groups import GroupTableBase
-from oop.kernels.signatures.results import GroupResultsBase, ResultKind
+from oop.kernels.signatures.results import GroupResultsBase, ResultKind, array_error, key_error
 
 _WORDS = ffi.typeof("int64_t[]")
 
@@ -57,7 +58,7 @@ class GroupResults(GroupResultsBase):
         for made, value in zip(self._constant, constants, strict=True):
             made.constant = value if isinstance(value, int) else unpack("q", pack("d", value))[0]
         if self.arrays and len(table) > self._room:
-            raise KernelError("an array of aggregates is too short")
+            raise array_error()
         code = lib.oop_give_results(table.table, self._columns, len(self.columns), self._out)
         if code != OK:
             if code == lib.OOP_SUM_OUTSIDE:
@@ -65,14 +66,14 @@ class GroupResults(GroupResultsBase):
             if code == lib.OOP_FULL:
                 raise MemoryError
             if code == lib.OOP_ROW_OUTSIDE:
-                raise KernelError("the table has no such key column")
+                raise key_error()
             check_code(code)
         return pa.RecordBatch._import_from_c(self._address, self.schema)
 
     def _point(self, arrays: Sequence[Array]) -> None:
         """Let the columns point to these arrays, which live as long as they do."""
         if len(arrays) < self.arrays:
-            raise KernelError("an array of aggregates is missing")
+            raise array_error()
         self._pointed, self._held = [], []
         room = []
         for array, fields in zip(arrays, self._fields, strict=False):
@@ -85,7 +86,7 @@ class GroupResults(GroupResultsBase):
         self._pointed = list(arrays)
 
 
-def _fields(made: object, count: int) -> list[object]:
+def _fields(made: Any, count: int) -> list[Any]:
     """The fields of a column for so many words; counts are the last of several."""
-    a, b, c = made.a, made.b, made.c  # type: ignore[attr-defined]
+    a, b, c = made.a, made.b, made.c
     return {0: [], 1: [a], 2: [a, c], 3: [a, b, c]}[count]

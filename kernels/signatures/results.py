@@ -54,6 +54,14 @@ class ResultColumn(NamedTuple):
 _WORDS = {ResultKind.VALUES: 1, ResultKind.COUNTED: 2, ResultKind.SUM: 3, ResultKind.MEAN: 3}
 
 
+def array_error() -> KernelError:
+    return KernelError("an array of aggregates is missing, or too short")
+
+
+def key_error() -> KernelError:
+    return KernelError("the table has no such key column")
+
+
 class GroupResultsBase(KernelWithState):
     """Makes batches with this schema of the groups of tables.
 
@@ -75,6 +83,8 @@ class GroupResultsBase(KernelWithState):
                 raise KernelError(f"{field.name} has {len(column.words)} words for each group")
             if column.kind not in (ResultKind.KEY, ResultKind.COUNTED) and field.type.bit_width != 64:
                 raise KernelError(f"{field.name} must have 64 bits")
+            if column.key < 0:
+                raise KernelError(f"{field.name} has no key column")
             if any(not 0 <= word < width for _, word, width in column.words):
                 raise KernelError(f"{field.name} lies outside of its array")
         self.schema, self.columns = schema, list(columns)

@@ -116,12 +116,12 @@ class AggregateOperator(StoreOperator):
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
-        if self.results is not None and frontier.rising is not None and len(advance) == 1:
-            if advance[0].linear is not None:
-                return self._close_plainly(advance, frontier, self.results)
-        return self._close(advance, frontier, port)
+        plain = self.results is not None and frontier.rising is not None and len(advance) == 1
+        if plain and advance[0].linear is not None:
+            return self._close_plainly(advance, frontier)
+        return self._completed(advance, frontier, port)
 
-    def _close(self, advance: Advance, frontier: Frontier, port: int) -> Iterator[Element]:
+    def _completed(self, advance: Advance, frontier: Frontier, port: int) -> Iterator[Element]:
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
         # windows below ``least`` went out already; a pane stays until all of its windows are out
         before = self.reach.before(frontier, len(self.store)) if uneven and self.sliding else None
@@ -143,7 +143,7 @@ class AggregateOperator(StoreOperator):
         yield from self._batches(closed)
         yield from self.ports.promises(new)
 
-    def _close_plainly(self, advance: Advance, frontier: Frontier, results: WindowResults) -> Iterator[Element]:
+    def _close_plainly(self, advance: Advance, frontier: Frontier) -> Iterator[Element]:
         """What leaves where only bounds about all rows were ever promised. One window of few groups leaves its table to
         the next one."""
         new = self.ports.advance(advance, 0)
@@ -155,7 +155,7 @@ class AggregateOperator(StoreOperator):
         if numbers:
             batch = None
             if len(numbers) == 1 and not store.shift and store.tables[numbers[0]].groups <= self.batch_rows:
-                batch = results.give(store.tables[numbers[0]])
+                batch = self._given(store.tables[numbers[0]])
             if batch is None:
                 yield from self._batches(store.take_below(bound))
             else:
@@ -303,11 +303,14 @@ class AggregateOperator(StoreOperator):
             return start.repeat(groups), end.repeat(groups)
         return _constant(start, groups), _constant(end, groups)
 
+    def _given(self, table: Table) -> pa.RecordBatch | None:
+        """The results of a window as a copy, if its groups are few."""
+        return None if self.results is None else self.results.give(table)
+
     def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
-        if self.results is not None and isinstance(table, Table):
-            batch = self.results.give(table)
-            if batch is not None:
-                return batch
+        batch = self._given(table) if isinstance(table, Table) else None
+        if batch is not None:
+            return batch
         edges = self.edges_of(table)
         start, end = from_physical(edges[0], self.time), from_physical(edges[1], self.time)
         batch = pa.RecordBatch.from_arrays([start, end, *table.results(edges)], schema=self.output)

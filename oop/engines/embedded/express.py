@@ -50,7 +50,7 @@ class ExpressWay:
         reads? None if something is in the way: then nothing was done."""
         if not self._is_free(promises):
             return None
-        first, last = self.first, self.last
+        first = self.first
         first.promises_out += len(promises)
         stamps = first.stamps
         if stamps is not None:

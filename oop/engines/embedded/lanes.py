@@ -124,6 +124,9 @@ class Lanes:
 
     @property
     def version(self) -> int:
+        if not self.others:
+            found: int = self.lanes[0].targets.version
+            return found
         return sum(lane.targets.version for lane in self.lanes)
 
     @property
