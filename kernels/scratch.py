@@ -28,6 +28,7 @@ ROOM = 1 << 25
 SLAB = 1 << 23
 # A table that holds more than one in this many of the groups that it expects grows to the expected number at once.
 EXPECT_FROM = 64
+_BYTES = np.dtype(np.uint8)
 
 
 class _Region(Lender):
@@ -162,7 +163,8 @@ def lasting_array(length: int, dtype: Any) -> Array:
     dtype = np.dtype(dtype)
     nbytes = length * dtype.itemsize
     in_slab = pages.SMALLEST < nbytes <= SLAB // 4
-    return _slabs.new(length, dtype) if in_slab else huge_array(nbytes).view(dtype)
+    # an array of records cannot be described to NumPy by its type alone
+    return _slabs.new(nbytes, _BYTES).view(dtype) if in_slab else huge_array(nbytes).view(dtype)
 
 
 def longer_array(array: Array, length: int, used: int | None = None) -> Array:
