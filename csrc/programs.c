@@ -198,7 +198,7 @@ int oop_run_program(oop_run *run) {
         run->text_used = 0;
         int code = run_chunk(run, &c);
         if (code != OOP_OK) {
-            if (code != OOP_SUM_OUTSIDE) set_guard(run, &was);
+            if (code != OOP_SUM_OUTSIDE && code != OOP_USER_FAILED) set_guard(run, &was);
             return code;
         }
         for (int32_t m = 0; m < run->mark_count; m++) run->counts[m] += run->counted[m];

@@ -20,6 +20,7 @@ from oop.kernels.scratch import lasting_array, new_array
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
 from oop.kernels.signatures.sums import beyond_error
 from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
+from oop.kernels.user.folds import KINDS
 
 _ROWS = lib.OOP_ROWS
 _OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
@@ -50,6 +51,8 @@ class TrainProgram(TrainProgramBase):
         self._updates = ffi.new("oop_update[]", max(len(code.updates), 1))
         for made, update in zip(self._updates, code.updates, strict=False):
             made.kind, made.value, made.by, made.array = int(update.kind), update.value, update.by, update.array
+            if update.loops is not None:
+                made.loop = ffi.cast("oop_user_loop", update.loops.address)
         self._keys = ffi.new("int32_t[]", [*code.keys, code.slot])
         self._targets = ffi.new("oop_target[]", lib.OOP_TARGETS)
         self._known: list[SliceTarget] = []
@@ -176,11 +179,24 @@ class TrainProgram(TrainProgramBase):
                 return first, first + rows
             elif code == lib.OOP_SUM_OUTSIDE:
                 raise beyond_error()
+            elif code == lib.OOP_USER_FAILED:
+                self._fail_again()
             else:
                 check_bytes(code)
                 check_code(code)
         self._write_guard()
         return None
+
+    def _fail_again(self) -> None:
+        """Let a user's function have the row that it refused once more, which raises its error."""
+        run = self._run
+        update = self.code.updates[run.failed - run.updates]
+        assert update.loops is not None
+        functions, group = update.loops.functions, run.failed_group
+        arrays = self._known[run.needed].arrays()[update.array + 1 :][: len(functions.states)]
+        bits = np.array(list(run.failed_values), np.int64)
+        values = [bits[i : i + 1].view(KINDS[kind])[:1] for i, kind in enumerate(update.loops.fold.values)]
+        update.loops.fail_again(values, [array[group : group + 1] for array in arrays])
 
     def _change_table(self, code: int) -> None:
         """Let a table of keys have what it lacks."""

@@ -21,6 +21,7 @@ from oop.operators.core.growing import with_room
 from oop.punctuation.many_bounds import KnownBounds, ManyBounds, images_of
 from oop.punctuation.patterns import Bound, Value
 
+Step = Callable[[Bound], Bound | None]
 _NUMBERS = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
 
 
@@ -48,10 +49,17 @@ class NumberedGroups:
 
 class NumberedBounds(ManyBounds):
     """``bounds`` of the groups with these ``numbers``, which rise. None is the least number of its type, which stands
-    for no bound in `KnownByNumber`; `numbered_bounds` makes these bounds where that is so."""
+    for no bound in `KnownByNumber`; `numbered_bounds` makes these bounds where that is so.
 
-    def __init__(self, groups: NumberedGroups, numbers: np.ndarray, bounds: np.ndarray) -> None:
+    ``rising`` has every bound that occurs, in order, if that is known: where bounds are moved once more, they are few.
+    """
+
+    def __init__(
+        self, groups: NumberedGroups, numbers: np.ndarray, bounds: np.ndarray, rising: np.ndarray | None = None
+    ) -> None:
         self.groups, self.numbers, self.bounds = groups, numbers, bounds
+        self._rising = rising
+        self._moved: tuple[Step, Mapping[Value, Bound]] | None = None  # where they were last moved to
 
     @once
     def plain(self) -> dict[Value, Bound]:
@@ -83,7 +91,7 @@ class NumberedBounds(ManyBounds):
 
     def where(self, mask: np.ndarray) -> NumberedBounds:
         """Those that a mask names."""
-        return self if mask.all() else NumberedBounds(self.groups, self.numbers[mask], self.bounds[mask])
+        return self if mask.all() else NumberedBounds(self.groups, self.numbers[mask], self.bounds[mask], self._rising)
 
     def above(self, least: Bound | None) -> NumberedBounds | None:
         if least is None:
@@ -95,19 +103,25 @@ class NumberedBounds(ManyBounds):
             return self.where(np.isin(self.numbers, groups.numbers, assume_unique=True))
         return {group: bound for group, bound in self.plain.items() if group in groups}
 
-    def moved(self, function: Callable[[Bound], Bound | None]) -> Mapping[Value, Bound]:
-        rising = np.sort(self.bounds)
-        runs = images_of(rising.tolist(), function)
+    def moved(self, function: Step) -> Mapping[Value, Bound]:
+        if self._moved is None or self._moved[0] != function:  # the gate before an operator asks the same as it
+            self._moved = function, self._move(function)
+        return self._moved[1]
+
+    def _move(self, function: Step) -> Mapping[Value, Bound]:
+        if self._rising is None:
+            self._rising = np.sort(self.bounds)
+        runs = images_of(self._rising.tolist(), function)
         images = [image for _, image in runs]
+        run = np.searchsorted(self._rising[[start for start, _ in runs]], self.bounds, "right") - 1
         found = _array([image for image in images if image is not None])
         if found is None:  # numbers of several types, or beyond 64 bits
-            by_place = zip(self.plain.items(), _runs(rising, runs, self.bounds).tolist(), strict=True)
-            return {group: image for (group, _), i in by_place if (image := images[i]) is not None}
+            by_place = zip(self.plain, run.tolist(), strict=True)
+            return {group: image for group, i in by_place if (image := images[i]) is not None}
         has = np.array([image is not None for image in images])
         of_run = np.zeros(len(runs), found.dtype)
         of_run[has] = found
-        run = _runs(rising, runs, self.bounds)
-        moved = NumberedBounds(self.groups, self.numbers, of_run[run])
+        moved = NumberedBounds(self.groups, self.numbers, of_run[run], np.sort(found))
         return moved if has.all() else moved.where(has[run])
 
     def known(self, others: Mapping[Value, Bound]) -> KnownByNumber | None:
@@ -225,9 +239,3 @@ def _array(bounds: list[Bound]) -> np.ndarray | None:
         return None
     array = np.array(bounds, _NUMBERS[type_])
     return None if type_ is float and (array == -np.inf).any() else array
-
-
-def _runs(rising: np.ndarray, runs: list[tuple[int, Bound | None]], bounds: np.ndarray) -> np.ndarray:
-    """The stretch that each bound is in."""
-    starts = rising[[start for start, _ in runs]]
-    return np.searchsorted(starts, bounds, "right") - 1

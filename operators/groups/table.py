@@ -7,6 +7,7 @@ slice spans several slots, the table is ``slotted``: the slot is then one more k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import cast
 
 import numpy as np
@@ -143,7 +144,8 @@ class Table:
 
     def leaving(self, indices: np.ndarray) -> Table:
         """Some of the groups, which leave: no row and no partial can be added to the table that has them."""
-        out = Table(self.shape, self.slotted, self.slot)
+        out = copy(self)
+        out._numbers = None
         out.keys = cast(KeyTable, TakenKeys(self.keys.take(indices)))  # all that is asked of such a table's keys
         out.groups, out.accumulators = len(indices), [a.take(indices) for a in self.accumulators]
         return out
