@@ -130,6 +130,8 @@ class RunningSuperbox:
                 lane.start(batches, guard.guard)
             while (odd := self._go_on()) is not None:
                 self._take_odd(*odd)
+        except OopError as wrong:
+            raise wrong.located(self.state.node.site) from wrong.__cause__
         finally:
             try:
                 if self.others:
