@@ -116,7 +116,8 @@ def _images(bounds: Sequence[Bound], function: Callable[[Bound], Bound | None]) 
     """The image of each bound; the bounds rise."""
     found: dict[Bound, Bound | None] = {}
     runs = images_of(bounds, function)
-    for (start, image), (end, _) in zip(runs, [*runs[1:], (len(bounds), None)], strict=True):
+    ends = [*(start for start, _ in runs[1:]), len(bounds)]
+    for (start, image), end in zip(runs, ends, strict=False):
         found.update(dict.fromkeys(bounds[start:end], image))
     return found
 
