@@ -84,7 +84,7 @@ def images_of(bounds: Sequence[Bound], function: Callable[[Bound], Bound | None]
         return bound if math.isinf(bound) else function(bound)
 
     middle = len(bounds) // 2
-    if len(bounds) < _FEW or image(bounds[middle - 1]) != image(bounds[middle]):
+    if len(bounds) < _FEW or len({image(bound) for bound in bounds[middle - 1 : middle + 2]}) == 3:
         return list(enumerate(map(image, bounds)))
     found = [(0, image(bounds[0]))]
     open_ = [(0, len(bounds) - 1, found[0][1], image(bounds[-1]))]  # stretches, with the images of their ends
