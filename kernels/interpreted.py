@@ -131,7 +131,7 @@ class _ChunkRun:
         self.left = np.arange(chunk.rows)
         self.kept = self.left
         self.counts = np.zeros_like(program.counts)
-        self.greatest = program.guard.greatest
+        self.greatest, self.top = program.guard.greatest, program.guard.top
         self.late, self.broken = NO_ROWS, NO_ROWS
 
     def steps(self) -> None:
@@ -238,7 +238,9 @@ class _ChunkRun:
         if times.valid is not None or (self.code.floats and not np.isfinite(data).all()):
             raise Odd
         bounds = np.full(len(data), -np.inf if self.code.floats else INT64_MIN, data.dtype)
-        if guard.slack is not None:
+        if guard.rank is not None:
+            bounds, self.top = self.kernels.prefix_bounds_rows(data, guard.top.astype(data.dtype), guard.rank)
+        elif guard.slack is not None:
             slack = guard.slack if self.code.floats else min(guard.slack, INT64_MAX)
             bounds, self.greatest = self.kernels.prefix_bounds(data, guard.greatest, slack)
         elif len(data):
@@ -257,7 +259,7 @@ class _ChunkRun:
         """Do what changes something."""
         program, guard = self.program, self.guard
         program.counts += self.counts
-        guard.greatest = self.greatest
+        guard.greatest, guard.top = self.greatest, self.top
         program._pass_promises(self.chunk.first + self.chunk.rows - 1)
         if len(self.late):
             program._late.append(self.late)

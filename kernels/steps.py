@@ -26,6 +26,9 @@ MOST_ARRAYS = 24
 MOST_KEYS = 16
 """Key columns, at most, with the slot."""
 
+MOST_RANK = 4_096
+"""Slack by rows, at most: the greatest times are copied for each chunk."""
+
 
 UNSIGNED, SIGNED, REAL = range(3)
 """What a key of a `SHARD` is."""

@@ -36,6 +36,7 @@ class TrainProgram(TrainProgramBase):
         self.late, self.broken = NO_ROWS, NO_ROWS
         self._late_rooms = NO_ROWS, NO_ROWS
         self._held: list[Any] = []
+        self._top = self._top_before = np.zeros(0)
         self._under_way = False
         self._run = run = ffi.new("oop_run *")
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
@@ -223,6 +224,9 @@ class TrainProgram(TrainProgramBase):
         run, guard = self._run, self.guard
         slack, greatest, bound = guard.slack, guard.greatest, guard.bound
         run.seen, run.bounded = greatest is not None, bound is not None
+        run.rank = -1 if guard.rank is None else guard.rank
+        if guard.rank is not None:
+            self._read_top(guard.rank, guard.top)
         if self.code.floats:
             run.slack = -1 if slack is None else 0
             run.slack_float = slack or 0.0
@@ -231,8 +235,20 @@ class TrainProgram(TrainProgramBase):
             run.slack = -1 if slack is None else min(slack, INT64_MAX)
             run.greatest, run.bound = greatest or 0, bound or 0
 
+    def _read_top(self, rank: int, top: Array) -> None:
+        """Copy the greatest times, which the run changes."""
+        run = self._run
+        if len(self._top) != rank + 1:
+            self._top, before = (np.zeros(rank + 1, FLOAT64 if self.code.floats else np.int64) for _ in range(2))
+            self._top_before = before
+            run.top, run.top_before = (from_buffer("uint8_t[]", a.view(np.uint8)) for a in (self._top, before))
+        self._top[: len(top)] = top
+        run.top_held = len(top)
+
     def _write_guard(self) -> None:
         run, guard = self._run, self.guard
+        if guard.rank is not None:
+            guard.top = self._top[: run.top_held].copy()
         if run.seen:
             guard.greatest = run.greatest_float if self.code.floats else run.greatest
         if run.bounded:
