@@ -6,7 +6,7 @@
 #include <float.h>
 
 #include "chunks.h"
-#include "late.h"
+#include "ranks.h"
 
 /* From which row of the chunk on the next promise of the train counts; `rows` if no more in this chunk. */
 static int64_t next_place(const oop_run *run, const chunk *c) {
@@ -107,7 +107,7 @@ static int guard_floats(oop_run *run, chunk *c, const oop_register *times) {
     return OOP_OK;
 }
 
-/* Slack by rows: the kernel of that name says the bound before each row. */
+/* Slack by rows: late is what is below the (rank + 1)-th greatest time before it. */
 static int guard_ranked(oop_run *run, chunk *c, const oop_register *times, int floats) {
     const int64_t n = c->n;
     int64_t *bounds = run->scratch + 2 * OOP_ROWS, any = 0;
@@ -122,9 +122,10 @@ static int guard_ranked(oop_run *run, chunk *c, const oop_register *times, int f
     memcpy(run->top_before, run->top, (size_t)run->top_held * 8);
     run->top_held_before = run->top_held;
     run->top_moved = 1;
-    int code = floats ? oop_prefix_bounds_rows_float(real, n, run->rank, run->top, &run->top_held, (double *)bounds)
-                      : oop_prefix_bounds_rows_int(whole, n, run->rank, run->top, &run->top_held, bounds);
-    if (code != OOP_OK) return code;
+    if (floats)
+        push_ranked_double(real, n, run->rank, run->top, &run->top_held, (double *)bounds);
+    else
+        push_ranked_int64_t(whole, n, run->rank, run->top, &run->top_held, bounds);
     for (int64_t i = 0; i < n; i++) {
         on_time[i] = floats ? !(real[i] < ((double *)bounds)[i]) : whole[i] >= bounds[i];
         any += !on_time[i];

@@ -248,7 +248,7 @@ class TrainProgram(TrainProgramBase):
     def _write_guard(self) -> None:
         run, guard = self._run, self.guard
         if guard.rank is not None:
-            guard.top = self._top[: run.top_held].copy()
+            guard.top = np.sort(self._top[: run.top_held])
         if run.seen:
             guard.greatest = run.greatest_float if self.code.floats else run.greatest
         if run.bounded:
