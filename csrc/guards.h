@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "chunks.h"
+#include "ranks.h"
 
 /* From which row of the chunk on the next promise of the train counts; `rows` if no more in this chunk. */
 static int64_t next_place(const oop_run *run, const chunk *c) {
@@ -102,6 +103,40 @@ static int guard_floats(oop_run *run, chunk *c, const oop_register *times) {
     }
     run->greatest_float = highest;
     run->seen = 1;
+    c->kept_all = 1;
+    if (any) keep_rows(c, on_time, NULL);
+    return OOP_OK;
+}
+
+/* Slack by rows: late is what is below the (rank + 1)-th greatest time before it. */
+static int guard_ranked(oop_run *run, chunk *c, const oop_register *times, int floats) {
+    const int64_t n = c->n;
+    int64_t *bounds = run->scratch + 2 * OOP_ROWS, any = 0;
+    const double *real = times->data;
+    const int64_t *whole = times->data;
+    uint8_t *on_time = c->wrong;
+    int finite = 1;
+    if (times->valid) return OOP_ODD;
+    if (floats)
+        for (int64_t i = 0; i < n; i++) finite &= fabs(real[i]) <= DBL_MAX;
+    if (!finite) return OOP_ODD;
+    memcpy(run->top_before, run->top, (size_t)run->top_held * 8);
+    run->top_held_before = run->top_held;
+    run->top_moved = 1;
+    if (floats)
+        push_ranked_double(real, n, run->rank, run->top, &run->top_held, (double *)bounds);
+    else
+        push_ranked_int64_t(whole, n, run->rank, run->top, &run->top_held, bounds);
+    for (int64_t i = 0; i < n; i++) {
+        on_time[i] = floats ? !(real[i] < ((double *)bounds)[i]) : whole[i] >= bounds[i];
+        any += !on_time[i];
+    }
+    if (run->late_room - run->late_count < any) return OOP_LATE_FULL;
+    for (int64_t i = 0; any && i < n; i++)
+        if (!on_time[i]) {
+            run->late[run->late_count] = c->first + i;
+            run->broken[run->late_count++] = bounds[i];
+        }
     c->kept_all = 1;
     if (any) keep_rows(c, on_time, NULL);
     return OOP_OK;

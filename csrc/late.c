@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "ranks.h"
 #include "wide.h"
 
 #define CHUNK 1024
@@ -73,34 +74,9 @@ int oop_scan_times_float(const double *times, int64_t n, double slack, double *g
     return OOP_OK;
 }
 
-/* A heap with the least on top; an ascending array is one already. */
-#define BOUNDS_BY_ROWS(NAME, TYPE, LEAST)                                                                  \
-    static void sift_down_##TYPE(TYPE *heap, int64_t held, int64_t at) {                                   \
-        TYPE value = heap[at];                                                                             \
-        for (int64_t child; (child = 2 * at + 1) < held; at = child) {                                     \
-            if (child + 1 < held && heap[child + 1] < heap[child]) child++;                                \
-            if (value <= heap[child]) break;                                                               \
-            heap[at] = heap[child];                                                                        \
-        }                                                                                                  \
-        heap[at] = value;                                                                                  \
-    }                                                                                                      \
+#define BOUNDS_BY_ROWS(NAME, TYPE)                                                                         \
     int NAME(const TYPE *times, int64_t n, int64_t slack_rows, TYPE *heap, int64_t *held, TYPE *bounds) {  \
-        for (int64_t i = 0; i < n; i++) {                                                                  \
-            TYPE time = times[i];                                                                          \
-            int full = *held > slack_rows;                                                                 \
-            bounds[i] = full ? heap[0] : (LEAST);                                                          \
-            if (time != time) continue;                                                                    \
-            if (full) {                                                                                    \
-                if (time > heap[0]) {                                                                      \
-                    heap[0] = time;                                                                        \
-                    sift_down_##TYPE(heap, *held, 0);                                                      \
-                }                                                                                          \
-                continue;                                                                                  \
-            }                                                                                              \
-            int64_t at = (*held)++;                                                                        \
-            for (; at > 0 && time < heap[(at - 1) / 2]; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];  \
-            heap[at] = time;                                                                               \
-        }                                                                                                  \
+        push_ranked_##TYPE(times, n, slack_rows, heap, held, bounds);                                      \
         /* Heap sort: the least goes to the end, again and again; then the order is turned. */             \
         for (int64_t left = *held - 1; left > 0; left--) {                                                 \
             TYPE least = heap[0];                                                                          \
@@ -116,8 +92,8 @@ int oop_scan_times_float(const double *times, int64_t n, double slack, double *g
         return OOP_OK;                                                                                     \
     }
 
-BOUNDS_BY_ROWS(oop_prefix_bounds_rows_int, int64_t, INT64_MIN)
-BOUNDS_BY_ROWS(oop_prefix_bounds_rows_float, double, -INFINITY)
+BOUNDS_BY_ROWS(oop_prefix_bounds_rows_int, int64_t)
+BOUNDS_BY_ROWS(oop_prefix_bounds_rows_float, double)
 
 int oop_prefix_bounds_by_int(const int64_t *times, const int64_t *codes, int64_t n, int64_t size, int64_t slack,
                              int64_t *greatest, uint8_t *seen, int64_t *bounds) {

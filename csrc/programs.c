@@ -78,7 +78,9 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
             load_column(c, step->a, step->form, out);
             return OOP_OK;
         case OOP_COMPACT: compact(c, a, out); return OOP_OK;
-        case OOP_GUARD: return step->form ? guard_floats(run, c, a) : guard_whole(run, c, a);
+        case OOP_GUARD:
+            if (run->rank >= 0) return guard_ranked(run, c, a, step->form);
+            return step->form ? guard_floats(run, c, a) : guard_whole(run, c, a);
         case OOP_FILTER:
             if (a->data != a->room) { /* it lies where nothing may be written */
                 memcpy(out->room, a->data, (size_t)n);
@@ -161,6 +163,10 @@ static void set_guard(oop_run *run, const guarded *was) {
     run->bound_float = was->bound_float;
     run->seen = was->seen;
     run->bounded = was->bounded;
+    if (run->top_moved) {
+        memcpy(run->top, run->top_before, (size_t)run->top_held_before * 8);
+        run->top_held = run->top_held_before;
+    }
 }
 
 void oop_skip_chunk(oop_run *run) {
@@ -194,9 +200,10 @@ int oop_run_program(oop_run *run) {
         }
         guarded was = guard_of(run);
         run->text_used = 0;
+        run->top_moved = 0;
         int code = run_chunk(run, &c);
         if (code != OOP_OK) {
-            if (code != OOP_SUM_OUTSIDE) set_guard(run, &was);
+            if (code != OOP_SUM_OUTSIDE && code != OOP_USER_FAILED) set_guard(run, &was);
             return code;
         }
         for (int32_t m = 0; m < run->mark_count; m++) run->counts[m] += run->counted[m];

@@ -60,7 +60,8 @@ enum oop_form {
 /* How rows change the aggregates of their group; the arrays are those of the kernels of the same name. */
 enum oop_update_kind {
     OOP_COUNT, OOP_SUM_INT, OOP_SUM_UINT, OOP_SUM_FLOAT, OOP_MIN_INT, OOP_MAX_INT, OOP_MIN_UINT, OOP_MAX_UINT,
-    OOP_MIN_FLOAT, OOP_MAX_FLOAT, OOP_SUMMARY, OOP_FIRST, OOP_LAST, OOP_MOMENTS, OOP_WHOLE_MOMENTS
+    OOP_MIN_FLOAT, OOP_MAX_FLOAT, OOP_SUMMARY, OOP_FIRST, OOP_LAST, OOP_MOMENTS, OOP_WHOLE_MOMENTS,
+    OOP_USER /* by the update's own loop */
 };
 
 typedef struct {
@@ -80,9 +81,16 @@ typedef struct {
     int32_t is_float;
 } oop_register;
 
+/* A user's loop: n rows with the values a and b (NULL where it takes fewer) go into the groups with these ids, of which
+   there are `size`. Unless there_count is 0, only rows that are there count. 0: done; else *row is the one that the
+   user's function refused. */
+typedef int32_t (*oop_user_loop)(const int64_t *ids, const uint8_t *there, int64_t there_count, int64_t n, int64_t size,
+                                 void *const *arrays, const void *a, const void *b, int64_t *row);
+
 /* An aggregate: `value` and `by` are registers, or -1, and its arrays begin at `array` in each target. */
 typedef struct {
     int32_t kind, value, by, array;
+    oop_user_loop loop; /* of OOP_USER */
 } oop_update;
 
 /* A computed column of rows that are handed out; both arrays have room for all rows of the train. */
@@ -135,6 +143,11 @@ typedef struct {
     int64_t slack; /* the guard: late is what is below the greatest time so far minus the slack; -1: none is by that */
     int64_t greatest;
     double slack_float, greatest_float;
+    int64_t rank; /* unless it is -1, late is what is below the rank + 1 greatest times so far: the top, a heap of
+                     int64_t or double with room for as many; top_before has, too, for a chunk that begins again */
+    void *top, *top_before;
+    int64_t top_held, top_held_before;
+    int32_t top_moved; /* has the present chunk changed the top? */
     int32_t seen;  /* was there any time? */
     int32_t bounded; /* is there a bound that the data promised? */
     int64_t bound;
@@ -173,13 +186,19 @@ typedef struct {
     int64_t length; /* OOP_FULL_BYTES: of the key that found no room */
     int32_t column; /* OOP_FULL_BYTES, OOP_NO_NULLS: of which key */
     int32_t is_text; /* is it the table of a text key that must change? */
+
+    const oop_update *failed;  /* OOP_USER_FAILED: the update, the group, and the values of the row, 8 bytes each */
+    int64_t failed_group;
+    int64_t failed_values[2];
 } oop_run;
 
 /* Runs the rest of the train. Returns OOP_OK at its end, and otherwise what the chunk that comes next needs:
    OOP_NO_TARGET: run->needed is a slice that has no target; OOP_FULL, OOP_FULL_BYTES: the keys of target run->needed
    must grow, and its arrays with them; OOP_NO_NULLS: its key run->column has no room for nulls; OOP_LATE_FULL: there is
    no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SPREAD: rows go to more than OOP_TARGETS slices,
-   which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. */
+   which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. OOP_USER_FAILED and
+   OOP_SUM_OUTSIDE are errors, which end the run: some rows of the chunk are in their groups. The target of a row that a
+   user's function refused is run->needed. */
 int oop_run_program(oop_run *run);
 
 /* Begins a train in which rows are sent. */

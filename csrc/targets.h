@@ -12,6 +12,7 @@
 #include "moments.h"
 #include "summary.h"
 #include "sums.h"
+#include "users.h"
 #include "windows.h"
 
 #define NEAR 256 /* slices that are close enough to count the rows of each */
@@ -182,7 +183,7 @@ static void count_rows(const int64_t *ids, const uint8_t *there, int64_t n, int6
         for (int64_t i = 0; i < n; i++) counts[ids[i]]++;
 }
 
-static int update_part(const oop_run *run, const oop_update *update, const oop_target *target, const int64_t *ids,
+static int update_part(oop_run *run, const oop_update *update, const oop_target *target, const int64_t *ids,
                        const int64_t *rows, int64_t n, int64_t *room) {
     uint8_t there_room[OOP_ROWS], known_room[OOP_ROWS];
     const uint8_t *there, *known;
@@ -204,6 +205,7 @@ static int update_part(const oop_run *run, const oop_update *update, const oop_t
         case OOP_SUMMARY: return oop_add_summary(ids, values, there, n, size, arrays[0]);
         case OOP_FIRST: return oop_take_first(ids, by, known, values, there, n, size, arrays[0]);
         case OOP_LAST: return oop_take_last(ids, by, known, values, there, n, size, arrays[0]);
+        case OOP_USER: return call_user(run, update, ids, values, there, by, known, n, size, arrays);
         default: return add_moments(run, update, ids, values, there, n, size, arrays, room + OOP_ROWS);
     }
 }
@@ -238,6 +240,7 @@ static int take_rows(oop_run *run, chunk *c) {
         const part *one = &p.parts[i];
         oop_target *target = &run->targets[one->target];
         const int64_t rows = one->end - one->start;
+        run->needed = one->target;
         for (int32_t u = 0; code == OOP_OK && u < run->update_count; u++)
             code = update_part(run, &run->updates[u], target, p.ids + one->start,
                                p.order ? p.order + one->start : NULL, rows, room);

@@ -15,6 +15,7 @@ from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
 from oop.frozen import frozen
+from oop.kernels.user.checked import UserLoops
 
 CHUNK_ROWS = 2_048
 """Rows of a chunk, at most."""
@@ -24,6 +25,9 @@ MOST_ARRAYS = 24
 """Arrays of aggregates that one program fills, at most."""
 MOST_KEYS = 16
 """Key columns, at most, with the slot."""
+
+MOST_RANK = 4_096
+"""Slack by rows, at most: the greatest times are copied for each chunk."""
 
 
 UNSIGNED, SIGNED, REAL = range(3)
@@ -143,6 +147,8 @@ class UpdateKind(_FromZero):
     LAST = auto()
     MOMENTS = auto()
     WHOLE_MOMENTS = auto()
+    USER = auto()
+    """By a user's function: by the loops of the update."""
 
 
 class Step(NamedTuple):
@@ -166,12 +172,14 @@ class Constant(NamedTuple):
 
 
 class Update(NamedTuple):
-    """``value`` and ``by`` are registers, or -1; ``array`` is the first of its arrays among those of a target."""
+    """``value`` and ``by`` are registers, or -1; ``array`` is the first of its arrays among those of a target. Of a
+    user's function ``loops`` do it, which are given these values."""
 
     kind: UpdateKind
     value: int
     by: int
     array: int
+    loops: UserLoops | None = None
 
 
 class Output(NamedTuple):

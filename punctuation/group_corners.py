@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from oop.punctuation.corners import Corner, Corners
-from oop.punctuation.group_promises import GroupBounds, where
+from oop.punctuation.group_bounds import GroupBounds, copied
+from oop.punctuation.group_promises import where
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.promise import Punctuation
 
@@ -104,7 +105,7 @@ class GroupCorners(GroupBounds):
 
     def copy(self) -> GroupCorners:
         out = GroupCorners()
-        out.linear = {a: dict(bounds) for a, bounds in self.linear.items()}
+        out.linear = {a: copied(bounds) for a, bounds in self.linear.items()}
         out._risen = {a: len(bounds) for a, bounds in self.linear.items()}
         out.more = {group: more.copy() for group, more in self.more.items()}
         return out

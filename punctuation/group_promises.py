@@ -1,7 +1,7 @@
-"""`GroupPromises`: promises about many groups as one value, and `GroupBounds`, where a frontier keeps them.
+"""`GroupPromises`: promises about many groups as one value.
 
 With an order by group every batch brings a promise for each group that had a row. One by one these would cost more than
-the rows; together they are a dictionary of bounds, which is compared, moved and handed on in one go.
+the rows; together they are a mapping of bounds, which is compared, moved and handed on in one go.
 
 >>> many = GroupPromises(("link",), "ts", {"A": 9, "B": 7})
 >>> list(many)
@@ -11,13 +11,12 @@ the rows; together they are a dictionary of bounds, which is compared, moved and
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from oop.punctuation.corners import Corners
+from oop.punctuation.many_bounds import ManyBounds, images_of
 from oop.punctuation.patterns import Bound, Equal, In, Value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.slowest import Slowest
 
 
 class GroupPromises:
@@ -80,11 +79,23 @@ class GroupPromises:
         """These promises about fewer groups: ``bounds`` has the bounds of those that stay."""
         return self if len(bounds) == len(self.bounds) else GroupPromises(self.columns, self.attribute, bounds)
 
+    def about(self, groups: Collection[Value]) -> GroupPromises:
+        """These promises about those of the groups that are among these.
+
+        >>> GroupPromises(("link",), "ts", {"A": 9, "B": 7}).about({"B", "C"})
+        GroupPromises(ts < 7, link = 'B')
+        """
+        if isinstance(self.bounds, ManyBounds):
+            return self.only(self.bounds.within(groups))
+        return self.only({group: bound for group, bound in self.bounds.items() if group in groups})
+
     def moved(self, attribute: str, function: Callable[[Bound], Bound | None] | None) -> GroupPromises:
         """These promises with the images of their bounds, without groups whose bounds have none."""
         if function is None:
             return GroupPromises(self.columns, attribute, self.bounds)
-        images = {b: b if b in (_INF, -_INF) else function(b) for b in set(self.bounds.values())}
+        if isinstance(self.bounds, ManyBounds):
+            return GroupPromises(self.columns, attribute, self.bounds.moved(function))
+        images = _images(sorted(set(self.bounds.values())), function)
         found = {g: image for g, b in self.bounds.items() if (image := images[b]) is not None}
         return GroupPromises(self.columns, attribute, found)
 
@@ -101,8 +112,16 @@ class GroupPromises:
         return f"GroupPromises({', '.join(map(str, self))})"
 
 
-_INF = float("inf")
-_FEW = 8  # if fewer than one in this many groups rose, covered groups are found without a look at all groups
+def _images(bounds: Sequence[Bound], function: Callable[[Bound], Bound | None]) -> dict[Bound, Bound | None]:
+    """The image of each bound; the bounds rise."""
+    found: dict[Bound, Bound | None] = {}
+    runs = images_of(bounds, function)
+    ends = [*(start for start, _ in runs[1:]), len(bounds)]
+    for (start, image), end in zip(runs, ends, strict=False):
+        found.update(dict.fromkeys(bounds[start:end], image))
+    return found
+
+
 Promise = Punctuation | GroupPromises
 """What travels: one promise, or those about many groups that come together."""
 Advance = Sequence[Promise]
@@ -141,109 +160,3 @@ def one_by_one(promises: Iterable[Promise]) -> Iterator[Punctuation]:
             yield promise
         else:
             yield from promise
-
-
-class GroupBounds:
-    """Each group's bounds on single attributes. They are the common kind, and cost a look-up and a comparison.
-
-    >>> bounds = GroupBounds()
-    >>> bounds.advance("ts", {"A": 5, "B": 5}, None), bounds.advance("ts", {"A": 4, "B": 7, "C": 6}, 6)
-    ({'A': 5, 'B': 5}, {'B': 7})
-    """
-
-    __slots__ = ("_risen", "_slowest", "linear")
-
-    def __init__(self) -> None:
-        self.linear: dict[str, dict[Value, Bound]] = {}
-        self._risen: dict[str, int] = {}  # bounds that rose since covered groups were last dropped
-        self._slowest: dict[str, Slowest] = {}  # where few rise in between: the groups that are covered first
-
-    def advance(self, attribute: str, bounds: Mapping[Value, Bound], least: Bound | None) -> Mapping[Value, Bound]:
-        """Take bounds in; return those that are new. All groups have at least the bound ``least``."""
-        known = self.linear.get(attribute)
-        if known is None:
-            new = bounds if least is None else {g: b for g, b in bounds.items() if b > least}
-            if new:
-                self.linear[attribute] = dict(new)
-                self._risen[attribute] = len(new)
-            return new
-        get = known.get
-        new = {g: b for g, b in bounds.items() if (old := get(g, least)) is None or b > old}
-        if new:
-            slowest = self._slowest.get(attribute)
-            if slowest is not None:
-                for group in new.keys() - known.keys():
-                    slowest.enter(group, new[group])
-            known.update(new)
-            self._risen[attribute] += len(new)
-        return new
-
-    @property
-    def size(self) -> int:
-        """How many bounds there are."""
-        return sum(map(len, self.linear.values()))
-
-    def groups(self) -> Iterable[Value]:
-        if len(self.linear) == 1:
-            return next(iter(self.linear.values())).keys()
-        return dict.fromkeys(g for bounds in self.linear.values() for g in bounds)
-
-    def about(self, columns: tuple[str, ...], groups: Iterable[Value]) -> Iterator[GroupPromises]:
-        """The promises about these groups, if there are any.
-
-        >>> bounds = GroupBounds()
-        >>> _ = bounds.advance("ts", {"A": 5, "B": 5}, None)
-        >>> list(bounds.about(("link",), ["B", "C"]))
-        [GroupPromises(ts < 5, link = 'B')]
-        """
-        groups = list(groups)
-        for attribute, known in self.linear.items():
-            found = {group: known[group] for group in groups if group in known}
-            if found:
-                yield GroupPromises(columns, attribute, found)
-
-    def corners(self, group: Value) -> Corners:
-        """All that is promised about one group."""
-        found = Corners()
-        found.linear = {a: bounds[group] for a, bounds in self.linear.items() if group in bounds}
-        return found
-
-    def drop_covered(self, everyone: Corners) -> None:
-        """Forget bounds that a promise about all rows implies."""
-        if everyone.ended:
-            self.linear, self._risen, self._slowest = {}, {}, {}
-            return
-        for attribute, least in everyone.linear.items():
-            known = self.linear.get(attribute)
-            if known is None:
-                continue
-            if self._risen[attribute] * _FEW >= len(known):
-                self.linear[attribute] = known = {g: b for g, b in known.items() if b > least}
-                self._slowest.pop(attribute, None)
-            else:
-                self._drop_slowest(attribute, known, least)
-            self._risen[attribute] = 0
-            if not known:
-                del self.linear[attribute], self._risen[attribute]
-                self._slowest.pop(attribute, None)
-
-    def _drop_slowest(self, attribute: str, known: dict[Value, Bound], least: Bound) -> None:
-        """Forget groups up to the least, without a look at the others: a promise about all rows may come with every
-        row, and groups may be many."""
-        slowest = self._slowest.get(attribute)
-        if slowest is None:
-            slowest = self._slowest[attribute] = Slowest()
-            for group, bound in known.items():
-                slowest.enter(group, bound)
-        while (found := slowest.find(known.get)) is not None and found[1] <= least:
-            slowest.leave(found[0])
-            del known[found[0]]
-
-    def copy(self) -> GroupBounds:
-        out = GroupBounds()
-        out.linear = {a: dict(bounds) for a, bounds in self.linear.items()}
-        out._risen = {a: len(bounds) for a, bounds in self.linear.items()}
-        return out
-
-    def __bool__(self) -> bool:
-        return bool(self.linear)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
-from oop.punctuation.group_promises import GroupBounds
+from oop.punctuation.group_bounds import GroupBounds
 from oop.punctuation.patterns import Equal, NotIn, SingleGroups, Value
 
 

@@ -16,7 +16,7 @@ is held back as long as its image stays the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from oop.frozen import frozen
@@ -265,15 +265,17 @@ class Gate:
         """Take promises about many groups in; return those that are new and help someone."""
         if self.interests is None:
             return self.passed.advance_groups(promises)
-        helped: set[Value] = set()
+        helped: list[Collection[Value]] = []
         for interest, known in zip(self.interests, self._known, strict=True):
             for image in interest.images_of(promises):
                 new = known.advance_groups(image)
                 if new is not None:
-                    helped.update(new.bounds)
-        if len(helped) < len(promises):
-            promises = promises.only({g: b for g, b in promises.bounds.items() if g in helped})
-        return self.passed.advance_groups(promises) if helped else None
+                    helped.append(new.bounds)
+        if not helped:
+            return None
+        if max(map(len, helped)) < len(promises):
+            promises = promises.about(helped[0] if len(helped) == 1 else set().union(*helped))
+        return self.passed.advance_groups(promises)
 
     def restore(self, passed: Frontier, held: Frontier) -> None:
         """Go on from where another gate with the same interests stopped."""

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
+from oop.punctuation.group_bounds import GroupBounds
 from oop.punctuation.group_corners import GroupCorners
-from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation

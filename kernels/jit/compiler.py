@@ -86,6 +86,20 @@ def compile_text(text: str, names: dict[str, Any], examples: Sequence[Array]) ->
     return loop
 
 
+_POINTER, _WHOLE = types.voidptr, types.int64
+_USER_LOOP = types.int32(
+    _POINTER, _POINTER, _WHOLE, _WHOLE, _WHOLE, types.CPointer(_POINTER), _POINTER, _POINTER, _POINTER
+)
+
+
+def compile_for_c(text: str, names: dict[str, Any]) -> Any:
+    """The function ``loop`` of a text as C calls it: an `oop_user_loop`, as csrc/programs.h declares it. Its result has
+    the ``address``, which holds as long as the result is kept."""
+    space = {**names, "carray": numba.carray, "int64": np.int64, "float64": np.float64, "bool_": np.bool_}
+    exec(text, space)
+    return numba.cfunc(_USER_LOOP)(space["loop"])
+
+
 def _result_of(found: Any) -> Result:
     if isinstance(found, types.BaseTuple) and len(found):
         names = getattr(found, "fields", None) or part_names(None, len(found))

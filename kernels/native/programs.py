@@ -20,6 +20,7 @@ from oop.kernels.scratch import lasting_array, new_array
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
 from oop.kernels.signatures.sums import beyond_error
 from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
+from oop.kernels.user.folds import KINDS
 
 _ROWS = lib.OOP_ROWS
 _WIDE = 16  # values that a store writes at once, at most
@@ -36,6 +37,7 @@ class TrainProgram(TrainProgramBase):
         self.late, self.broken = NO_ROWS, NO_ROWS
         self._late_rooms = NO_ROWS, NO_ROWS
         self._held: list[Any] = []
+        self._top = self._top_before = np.zeros(0)
         self._under_way = False
         self._run = run = ffi.new("oop_run *")
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
@@ -51,6 +53,8 @@ class TrainProgram(TrainProgramBase):
         self._updates = ffi.new("oop_update[]", max(len(code.updates), 1))
         for made, update in zip(self._updates, code.updates, strict=False):
             made.kind, made.value, made.by, made.array = int(update.kind), update.value, update.by, update.array
+            if update.loops is not None:
+                made.loop = ffi.cast("oop_user_loop", update.loops.address)
         self._keys = ffi.new("int32_t[]", [*code.keys, code.slot])
         self._targets = ffi.new("oop_target[]", lib.OOP_TARGETS)
         self._known: list[SliceTarget] = []
@@ -232,9 +236,22 @@ class TrainProgram(TrainProgramBase):
             self._change_table(code)
         elif code == lib.OOP_SUM_OUTSIDE:
             raise beyond_error()
+        elif code == lib.OOP_USER_FAILED:
+            self._fail_again()
         elif code != lib.OOP_SPREAD:
             check_bytes(code)
             check_code(code)
+
+    def _fail_again(self) -> None:
+        """Let a user's function have the row that it refused once more, which raises its error."""
+        run = self._run
+        update = self.code.updates[run.failed - run.updates]
+        assert update.loops is not None
+        functions, group = update.loops.functions, run.failed_group
+        arrays = self._known[run.needed].arrays()[update.array + 1 :][: len(functions.states)]
+        bits = np.array(list(run.failed_values), np.int64)
+        values = [bits[i : i + 1].view(KINDS[kind])[:1] for i, kind in enumerate(update.loops.fold.values)]
+        update.loops.fail_again(values, [array[group : group + 1] for array in arrays])
 
     def _change_table(self, code: int) -> None:
         """Let a table of keys have what it lacks."""
@@ -261,6 +278,9 @@ class TrainProgram(TrainProgramBase):
         run, guard = self._run, self.guard
         slack, greatest, bound = guard.slack, guard.greatest, guard.bound
         run.seen, run.bounded = greatest is not None, bound is not None
+        run.rank = -1 if guard.rank is None else guard.rank
+        if guard.rank is not None:
+            self._read_top(guard.rank, guard.top)
         if self.code.floats:
             run.slack = -1 if slack is None else 0
             run.slack_float = slack or 0.0
@@ -269,8 +289,20 @@ class TrainProgram(TrainProgramBase):
             run.slack = -1 if slack is None else min(slack, INT64_MAX)
             run.greatest, run.bound = greatest or 0, bound or 0
 
+    def _read_top(self, rank: int, top: Array) -> None:
+        """Copy the greatest times, which the run changes."""
+        run = self._run
+        if len(self._top) != rank + 1:
+            self._top, before = (np.zeros(rank + 1, FLOAT64 if self.code.floats else np.int64) for _ in range(2))
+            self._top_before = before
+            run.top, run.top_before = (from_buffer("uint8_t[]", a.view(np.uint8)) for a in (self._top, before))
+        self._top[: len(top)] = top
+        run.top_held = len(top)
+
     def _write_guard(self) -> None:
         run, guard = self._run, self.guard
+        if guard.rank is not None:
+            guard.top = np.sort(self._top[: run.top_held])
         if run.seen:
             guard.greatest = run.greatest_float if self.code.floats else run.greatest
         if run.bounded:

@@ -25,15 +25,17 @@ NO_ROWS = np.zeros(0, np.int64)
 class GuardState:
     """What a source has seen and promised: rows below ``greatest`` minus ``slack``, or below ``bound``, are late.
 
-    Without ``slack`` the rows themselves imply nothing. ``places[i]`` rows of a train come before a promise of
-    ``bounds[i]``, which the data carries.
+    Without ``slack`` the rows themselves imply nothing, unless there is a ``rank``: then rows are late that are below
+    the rank + 1 greatest times so far, the ``top``, which ascend. ``places[i]`` rows of a train come before a promise
+    of ``bounds[i]``, which the data carries.
     """
 
-    __slots__ = ("bound", "bounds", "greatest", "places", "slack")
+    __slots__ = ("bound", "bounds", "greatest", "places", "rank", "slack", "top")
 
-    def __init__(self, slack: float | None = None) -> None:
-        self.slack = slack
+    def __init__(self, slack: float | None = None, rank: int | None = None) -> None:
+        self.slack, self.rank = slack, rank
         self.greatest: float | None = None
+        self.top: Array = NO_ROWS
         self.bound: float | None = None
         self.places: Ints = NO_ROWS
         self.bounds: Array = NO_ROWS
@@ -41,6 +43,7 @@ class GuardState:
     def follow(self, other: GuardState) -> None:
         """Become as another one is."""
         self.slack, self.greatest, self.bound = other.slack, other.greatest, other.bound
+        self.rank, self.top = other.rank, other.top
         self.places, self.bounds = other.places, other.bounds
 
 

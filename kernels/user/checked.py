@@ -32,6 +32,17 @@ class UserLoops(ABC):
             check_array("values", value, KINDS[kind], len(ids))
         self._add(ids, values, check_valid(valid, len(ids)), counts, state)
 
+    @property
+    def address(self) -> int:
+        """Where `add` is as a function of C, for programs (`oop_user_loop` in csrc/programs.h)."""
+        raise KernelError("these loops are not compiled")
+
+    def fail_again(self, values: Sequence[Array], state: Sequence[Array]) -> None:
+        """Raise the error of a row that a program gave the function at `address`, and that it refused. These are the
+        values of the row and the state of its group."""
+        self.add(np.zeros(1, np.int64), values, None, np.zeros(1, np.int64), [part.copy() for part in state])
+        raise KernelError("a user's function has refused a row once, and not again")
+
     def merge(
         self, ids: Ints, counts_in: Ints, state_in: Sequence[Array], counts: Ints, state: Sequence[Array]
     ) -> None:

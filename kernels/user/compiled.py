@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 
 from oop.errors import OopError
-from oop.kernels.checks import Array, Bools, Ints
-from oop.kernels.jit.compiler import NO_ROWS, CannotCompile, as_input, as_mask, compile_function, compile_text
+from oop.kernels.checks import Array, Bools, Ints, KernelError
+from oop.kernels.jit.compiler import (
+    NO_ROWS,
+    CannotCompile,
+    as_input,
+    as_mask,
+    compile_for_c,
+    compile_function,
+    compile_text,
+)
+from oop.kernels.once import once
 from oop.kernels.results import Result, part_names
 from oop.kernels.user.checked import UserLoops
 from oop.kernels.user.folds import KINDS, Fold, Functions, check_parts, failed, say_state
@@ -25,9 +34,27 @@ def loop(ids, valid, counts, {parts}, {values}):
         if len(valid) and not valid[i]:
             continue
         group = ids[i]
-        made = incr({state}, {row})
+        made = incr({state}, {given})
         {store}
         counts[group] += 1
+"""
+_ADD_IN_C = """
+def loop(ids_, valid_, valid_count, n, size, arrays, a, b, row):
+    ids, valid = carray(ids_, n, int64), carray(valid_, valid_count, bool_)
+    counts, failed = carray(arrays[0], size, int64), carray(row, 1, int64)
+    {columns}
+    try:
+        for i in range(n):
+            if valid_count and not valid[i]:
+                continue
+            failed[0] = i
+            group = ids[i]
+            made = incr({state}, {given})
+            {store}
+            counts[group] += 1
+    except Exception:
+        return 1
+    return 0
 """
 _MERGE = """
 def loop(ids, counts_in, {parts_in}, counts, {parts}):
@@ -49,6 +76,8 @@ def loop(counts, {parts}, starts, ends, {outs}):
             {store}
 """
 _ADVICE = "use numbers, tuples, math and NumPy as Numba has them; what a name from outside stands for is fixed"
+_NUMPY = {"int": "int64", "float": "float64", "bool": "bool_"}
+_VALUES_IN_C = ("a", "b")
 _NO_COUNTS = np.zeros(0, np.int64)
 
 
@@ -58,7 +87,8 @@ class CompiledLoops(UserLoops):
         functions = fold.functions
         self._parts = _names("part", len(functions.states))
         self._outer = {"State": type(functions.init)}
-        self._add_loop = self._make_add()
+        self._incr, made = _compiled(functions, "incr", functions.incr, (functions.init, *map(_example, fold.values)))
+        check_parts("incr", functions, made)
         self._merge_loop = None if functions.merge is None else self._make_merge(functions.merge)
         kind = KINDS[fold.edges or "int"]
         self._no_edges = np.zeros(0, kind), np.zeros(0, kind)
@@ -68,21 +98,44 @@ class CompiledLoops(UserLoops):
         else:
             self._finish_loop = self._make_finish(functions.final)
 
-    def _make_add(self) -> Any:
-        functions, kinds = self.functions, self.fold.values
-        incr, made = _compiled(functions, "incr", functions.incr, (functions.init, *map(_example, kinds)))
-        check_parts("incr", functions, made)
-        values = _names("value", len(kinds))
-        text = _ADD.format(
-            parts=", ".join(self._parts),
-            values=", ".join(values),
-            state=self._state(self._parts, "group"),
-            row=", ".join(f"{value}[i]" for value in values),
-            store=_store(8, self._parts, "made", functions.is_tuple),
+    @once
+    def _add_loop(self) -> Any:
+        """The loop over rows. Programs have one of their own, so it is compiled when it is first needed."""
+        values = _names("value", len(self.fold.values))
+        text = _ADD.format(parts=", ".join(self._parts), values=", ".join(values), **self._filled(values, 8))
+        inputs = _inputs(*(np.zeros(0, KINDS[kind]) for kind in self.fold.values))
+        arrays = [NO_ROWS, as_mask(None), _NO_COUNTS, *self.functions.columns(0), *inputs]
+        return compile_text(text, {"incr": self._incr, **self._outer}, arrays)
+
+    @once
+    def _add_in_c(self) -> Any:
+        values = list(self.fold.values)
+        if len(values) > len(_VALUES_IN_C):
+            raise KernelError(f"a program gives a user's function at most {len(_VALUES_IN_C)} values")
+        parts = [f"{p} = carray(arrays[{i}], size, {_NUMPY[kind]})" for i, (p, kind) in self._numbered_parts()]
+        given = list(zip(_VALUES_IN_C, values, strict=False))
+        rows = [f"{name}_values = carray({name}, n, {_NUMPY[kind]})" for name, kind in given]
+        text = _ADD_IN_C.format(
+            columns=_lines(4, [*parts, *rows]), **self._filled([f"{name}_values" for name, _ in given], 12)
         )
-        inputs = _inputs(*(np.zeros(0, KINDS[kind]) for kind in kinds))
-        arrays = [NO_ROWS, as_mask(None), _NO_COUNTS, *functions.columns(0), *inputs]
-        return compile_text(text, {"incr": incr, **self._outer}, arrays)
+        return compile_for_c(text, {"incr": self._incr, **self._outer})
+
+    def _numbered_parts(self) -> Iterable[tuple[int, tuple[str, str]]]:
+        """The components with their kinds, by their place among the arrays of a target, where counts are the first."""
+        return enumerate(zip(self._parts, self.functions.states, strict=True), 1)
+
+    def _filled(self, values: Sequence[str], indent: int) -> dict[str, str]:
+        """What a loop over rows does with one, whose values are in these columns."""
+        return {
+            "state": self._state(self._parts, "group"),
+            "given": ", ".join(f"{value}[i]" for value in values),
+            "store": _store(indent, self._parts, "made", self.functions.is_tuple),
+        }
+
+    @property
+    def address(self) -> int:
+        found: int = self._add_in_c.address
+        return found
 
     def _make_merge(self, merge: Callable[..., Any]) -> Any:
         functions = self.functions

@@ -18,6 +18,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.core.group_values import of_column
 from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.core.numbered_bounds import NumberedGroups
 from oop.punctuation.patterns import Value
 
 
@@ -34,6 +35,7 @@ class OrderGroups:
     def forget(self) -> None:
         self.table = KeyTable([views.key_kind(type_) for type_ in self.types])
         self.values: list[Value] = []
+        self.numbered = NumberedGroups(self.values)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -17,11 +17,13 @@ from oop.kernels.signatures.late import least_of
 from oop.operators.assume.groups import OrderGroups
 from oop.operators.assume.order import Order
 from oop.operators.core.growing import with_room
+from oop.operators.core.numbered_bounds import numbered_bounds
 from oop.operators.core.parts import Part
 from oop.punctuation import GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 
 GROUPS = "groups"  # the part that all three save
+_MANY = 64  # groups whose bounds travel as arrays: those of fewer cost less in a dictionary
 
 
 class OrderProgress(ABC):
@@ -77,10 +79,10 @@ class GroupedOrderProgress(OrderProgress):
         risen = bounds != self.given[touched]
         new, bounds = touched[risen], bounds[risen]
         self.given[new] = bounds
-        on, values = self.order.on, self.groups.values
+        on = self.order.on
         if self.groups.columns and len(new):
-            said = zip([values[i] for i in new.tolist()], bounds.tolist(), strict=True)
-            yield GroupPromises(self.groups.named, on, dict(said))
+            said = numbered_bounds(self.groups.numbered, new, bounds)
+            yield GroupPromises(self.groups.named, on, said if len(new) >= _MANY else dict(said))
         elif len(new):
             yield Punctuation({on: bounds[0].item()})
 

@@ -15,9 +15,12 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
 from oop.kernels.checks import INT64_MAX
+from oop.kernels.steps import Update, UpdateKind
 from oop.kernels.user.checked import UserLoops
+from oop.operators.core.writing import Filled, ProgramWriter, Unwritten
 from oop.operators.functions.accumulators import Accumulator, Ids
 
+_VALUES = 2  # columns that a program gives a function, at most
 _TYPES = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 
 
@@ -60,6 +63,15 @@ class UserAccumulator(Accumulator):
     def grow(self, size: int, expected: int = 0) -> None:
         held = len(self._arrays["counts"])
         super().grow(size, expected)
+        self._begin(held)
+
+    def make_room(self, room: int) -> None:
+        held = len(self._arrays["counts"])
+        super().make_room(room)
+        self._begin(held)
+
+    def _begin(self, held: int) -> None:
+        """Let groups from this one on begin with the state of no rows."""
         for i, part in enumerate(self.loops.functions.parts):
             array = self._arrays[f"part{i}"]
             if len(array) > held and array.dtype.type(part).tobytes().strip(b"\0"):  # zeros are there already
@@ -83,6 +95,15 @@ class UserAccumulator(Accumulator):
 
     def update(self, ids: Ids, values: Any) -> None:
         self.loops.add(ids, values.arrays, values.valid, self.counts, self.state)
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        if len(values) > _VALUES:
+            raise Unwritten(f"it is over more than {_VALUES} columns")
+        for kind, value in zip(self.loops.fold.values, values, strict=True):
+            if value.kind not in (kind, "u" + kind) or value.type == pa.uint64():
+                raise Unwritten(f"it has no steps for {value.type}")
+        first, second = [*(value.register for value in values), -1, -1][:_VALUES]
+        return Update(UpdateKind.USER, first, second, array, self.loops)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         assert isinstance(other, UserAccumulator)

@@ -17,6 +17,7 @@ from oop.kernels import views
 from oop.operators.core.coverage import INT64_MIN, as_int64, int_bounds
 from oop.operators.core.growing import with_room
 from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.core.numbered_bounds import NumberedBounds, NumberedGroups
 from oop.operators.groups.slices import GroupSlices
 from oop.operators.groups.store import Store
 from oop.operators.groups.table import Table
@@ -52,6 +53,8 @@ class GroupReach:
         # the groups that the last promises moved, and how far; None: that is not known, or all of them
         self._moved: list[tuple[np.ndarray, np.ndarray]] | None = None
         self._slices: GroupSlices | None = None  # kept once the slices of few groups are asked for
+        # the ids of groups by the numbers that promises know them by, -1 for those that are not here
+        self._numbered: tuple[NumberedGroups, np.ndarray] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -59,7 +62,8 @@ class GroupReach:
             return 0
         before = 0 if self._before is None else self._before.nbytes
         slices = 0 if self._slices is None else self._slices.nbytes
-        return self.table.nbytes + self.bounds.nbytes + before + slices
+        numbered = 0 if self._numbered is None else self._numbered[1].nbytes
+        return self.table.nbytes + self.bounds.nbytes + before + slices + numbered
 
     def follow(self, new: Iterable[Promise]) -> None:
         """Take in promises that the frontier has taken in."""
@@ -142,17 +146,34 @@ class GroupReach:
         assert self.columns is not None
         if not bounds:
             return
-        groups = list(bounds)
-        values = [groups] if len(self.columns) == 1 else [list(each) for each in zip(*groups, strict=True)]
-        arrays = [pa.array(each, self.types[c]) for c, each in zip(self.columns, values, strict=True)]
-        ids = self.table.map([read_key(array) for array in arrays], len(groups))
+        if isinstance(bounds, NumberedBounds):
+            ids, moved = self._ids_of_numbers(bounds.groups, bounds.numbers), _as_int64(bounds.bounds)
+        else:
+            ids, moved = self._ids(list(bounds)), _as_int64(list(bounds.values()))
         self.bounds = with_room(self.bounds, len(self.table), INT64_MIN)
         if self._before is not None:
             self._before = with_room(self._before, len(self.table), INT64_MIN)
             self._risen.append(ids)
-        self.bounds[ids] = moved = _as_int64(list(bounds.values()))
+        self.bounds[ids] = moved
         if self._moved is not None:
             self._moved.append((ids, moved))
+
+    def _ids(self, groups: list[Value]) -> np.ndarray:
+        assert self.columns is not None
+        values = [groups] if len(self.columns) == 1 else [list(each) for each in zip(*groups, strict=True)]
+        arrays = [pa.array(each, self.types[c]) for c, each in zip(self.columns, values, strict=True)]
+        return self.table.map([read_key(array) for array in arrays], len(groups))
+
+    def _ids_of_numbers(self, groups: NumberedGroups, numbers: np.ndarray) -> np.ndarray:
+        """The ids of groups that promises know by number; only groups that are new are looked up."""
+        if self._numbered is None or self._numbered[0] is not groups:
+            self._numbered = groups, np.zeros(0, np.int64)
+        known = with_room(self._numbered[1], len(groups), -1)
+        self._numbered = groups, known
+        new = numbers[known[numbers] < 0]
+        if len(new):
+            known[new] = self._ids([groups.values[number] for number in new.tolist()])
+        return known[numbers]
 
 
 def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -165,6 +186,6 @@ def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return found
 
 
-def _as_int64(bounds: list[Bound]) -> np.ndarray:
-    found = np.array(bounds)
+def _as_int64(bounds: list[Bound] | np.ndarray) -> np.ndarray:
+    found = np.asarray(bounds)
     return found if found.dtype == np.int64 else np.array([as_int64(b) for b in bounds], np.int64)

@@ -259,7 +259,7 @@ class Store:
             return self._remove(number)
         table = self.tables[number]
         self.replace(number, table.select(np.flatnonzero(~mask)))
-        return table.select(np.flatnonzero(mask))
+        return table.leaving(np.flatnonzero(mask))
 
     def replace(self, number: int, table: Table) -> None:
         if len(table):

@@ -7,6 +7,8 @@ slice spans several slots, the table is ``slotted``: the slot is then one more k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,7 @@ from oop.kernels import views
 from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.views import Column
 from oop.operators.core.keys import Key, KeyTable
+from oop.operators.core.taken_keys import TakenKeys
 from oop.operators.functions.accumulators import Accumulator, Prepared, take
 from oop.operators.groups.shape import NOTHING, Edges, Shape
 
@@ -141,11 +144,19 @@ class Table:
 
     def select(self, indices: np.ndarray) -> Table:
         """Some of the groups, as a table of their own."""
-        out = Table(self.shape, self.slotted, self.slot)
+        out = Table(self.shape, self.slotted, self.slot, len(indices))
         out._map(self.slots()[indices], [views.take_rows(c, indices) for c in self.key_columns()])
         out.accumulators = [a.take(indices) for a in self.accumulators]
         if self._numbers is not None and len(self._numbers[1]) == len(self):
             out._numbers = self._numbers[0], self._numbers[1][indices]
+        return out
+
+    def leaving(self, indices: np.ndarray) -> Table:
+        """Some of the groups, which leave: no row and no partial can be added to the table that has them."""
+        out = copy(self)
+        out._numbers = None
+        out.keys = cast(KeyTable, TakenKeys(self.keys.take(indices)))  # all that is asked of such a table's keys
+        out.groups, out.accumulators = len(indices), [a.take(indices) for a in self.accumulators]
         return out
 
     def copy(self) -> Table:

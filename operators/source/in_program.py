@@ -8,7 +8,7 @@ behind them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -21,9 +21,9 @@ from oop.operators.core.batches import concat
 from oop.operators.core.operator import Element
 from oop.operators.core.times import is_whole
 from oop.operators.core.train import helping
-from oop.operators.source.entries import Entry
+from oop.operators.source.entries import Entry, Measure
 from oop.operators.source.guard import Cut, due_rows
-from oop.operators.source.judges.by_greatest import ByGreatest
+from oop.operators.source.lent_judges import lend
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import Promise
@@ -45,11 +45,10 @@ class GuardInProgram:
     def __init__(self, operator: InputOperator) -> None:
         self.operator = operator
         self.time = operator.spec.time
-        judge = operator.guard.alone
-        assert judge is None or isinstance(judge, ByGreatest)
-        self.tracker = None if judge is None else judge.tracker
-        self.guard = GuardState(None if self.tracker is None else self.tracker.slack)
         self.whole = is_whole(operator.output.field(self.time).type)
+        self.dtype = np.dtype(np.int64 if self.whole else np.float64)
+        self.lent = lend(operator.guard.alone, self.dtype)
+        self.guard = GuardState()
         self.batches: Sequence[pa.RecordBatch] = ()
         self._helps = operator.gate.helps
         self._least: Bound = INT64_MIN if self.whole else -math.inf  # no bound
@@ -60,14 +59,15 @@ class GuardInProgram:
         self._can_judge = False
         self._bound: Bound | None = None
         self._was_odd = False  # had the train an odd chunk?
-        self._greatest: Bound | None = None  # the greatest time before the train
+        self._given_at = 0  # the row of the train up to which `lent` has taken note of rows
+        self._measured: list[Mapping[Measure, np.ndarray]] = []  # how late the late rows before that one were
 
     def _look_at_given(self) -> None:
         """Look at what the data has promised: can a program judge rows by it, and by which bound?"""
         given = self.operator.ports.frontiers[0]
         self._givens, self._can_judge, self._bound = self.operator.givens, True, None
         if not given.is_empty:
-            plain = self.tracker is None and not given.ended and given.is_linear
+            plain = self.lent is None and not given.ended and given.is_linear
             bound = given.bound(self.time) if plain and set(given.all.linear) == {self.time} else None
             self._can_judge, self._bound = bound is not None and self._fits(bound), bound
 
@@ -103,13 +103,14 @@ class GuardInProgram:
             whole = concat(batches)  # to hand a batch over costs more than to copy so few rows
             batches = batches if whole is None else [whole]
         guard.bound = self._bound
-        if self.tracker is not None:
-            guard.greatest = self._greatest = self.tracker.greatest
+        if self.lent is not None:
+            self.lent.give(guard)
         if bounds:
-            guard.places, guard.bounds = np.array(places, np.int64), np.array(bounds, np.int64 if self.whole else float)
+            guard.places, guard.bounds = np.array(places, np.int64), np.array(bounds, self.dtype)
         elif len(guard.places):
             guard.places, guard.bounds = NO_ROWS, NO_ROWS
         self.batches, self._first_row, self._was_odd = batches, operator.rows_seen, False
+        self._given_at, self._measured = 0, []
         self.ends = ends
         operator.rows_seen += rows
         return batches
@@ -129,8 +130,17 @@ class GuardInProgram:
         `resume` must follow."""
         operator, guard = self.operator, self.guard
         self._was_odd = True
-        if self.tracker is not None:
-            self.tracker.greatest = guard.greatest
+        if self.lent is not None:
+            if self.lent.measures:
+                times = self._times(self._given_at, first)
+                late = NO_ROWS
+                if len(times):
+                    self.lent.behind(times)
+                    late = np.flatnonzero(times < self.lent.within())
+                self._measured.append(self.lent.measure(times, late))
+                self.lent.came(times)
+                self._given_at = end
+            self.lent.take(guard)
         elif guard.bound is not None:
             operator.ports.advance((Punctuation({self.time: guard.bound}),), 0)
         operator.forget_look()
@@ -147,28 +157,50 @@ class GuardInProgram:
     def resume(self) -> None:
         """Take over what the operator has seen of an odd chunk."""
         self.operator.rows_seen = self._seen
-        if self.tracker is not None:
-            self.guard.greatest = self.tracker.greatest
+        if self.lent is not None:
+            self.lent.give(self.guard)
         else:
             self.guard.bound = self.operator.ports.frontiers[0].bound(self.time)
 
-    def take_late(self, found: LateRows) -> None:
+    def _times(self, first: int, end: int) -> np.ndarray:
+        """The times of the rows with these numbers."""
+        times = [views.times(batch.column(self.time)) for batch in rows_between(self.batches, first, end)]
+        return times[0] if len(times) == 1 else np.concatenate([np.zeros(0, self.dtype), *times])
+
+    def take_late(self, late: LateRows) -> None:
         """Book the late rows that programs have found, also if the train failed behind them."""
+        booked = {} if self.lent is None or not self.lent.measures else self._book(late.late)
         first = at = 0
-        for batch in self.batches if len(found.late) else ():
-            end = int(np.searchsorted(found.late, first + batch.num_rows))
+        for batch in self.batches if len(late.late) else ():
+            end = int(np.searchsorted(late.late, first + batch.num_rows))
             if end > at:
-                rows = batch.take(pa.array(found.late[at:end] - first))
-                self.operator.ledger.add(Entry(rows, self.time, found.broken[at:end]))
+                rows = batch.take(pa.array(late.late[at:end] - first))
+                measured = {measure: found[at:end] for measure, found in booked.items()}
+                self.operator.ledger.add(Entry(rows, self.time, late.broken[at:end], booked=measured))
             first, at = first + batch.num_rows, end
+
+    def _book(self, late: np.ndarray) -> Mapping[Measure, np.ndarray]:
+        """How late these rows were, by other measures than the time. Only rows up to the last of them are looked at:
+        where the train failed, no other is known to have a time."""
+        assert self.lent is not None
+        first, end = self._given_at, int(late[-1]) + 1 if len(late) else 0
+        if end > first:
+            self._measured.append(self.lent.measure(self._times(first, end), late[late >= first] - first))
+        found: dict[Measure, list[np.ndarray]] = {}
+        for some in self._measured:
+            for measure, values in some.items():
+                found.setdefault(measure, []).append(values)
+        return {measure: np.concatenate(values) for measure, values in found.items()}
 
     def promises(self, late: LateRows) -> list[tuple[int, Promise]]:
         """The promises that follow from a train that programs have run, each with how many of its rows come before it.
         Most trains have none."""
         operator, guard = self.operator, self.guard
         cuts: Iterable[Cut] = ()
-        if self.tracker is not None:
-            self.tracker.greatest = guard.greatest
+        if self.lent is not None:
+            if self.lent.measures:
+                self.lent.came(self._times(self._given_at, self.ends[-1]))
+            self.lent.take(guard)
             if len(self.ends) > 1 or operator.progress[0].every is not None:
                 cuts = self._due()
         elif len(guard.places):
@@ -193,27 +225,22 @@ class GuardInProgram:
     def _due(self) -> Iterator[Cut]:
         """The promises that came due on the way and help a consumer. Most batches have none, which the bound behind
         them tells."""
-        operator, tracker = self.operator, self.tracker
-        progress = operator.progress[0]
-        assert tracker is not None
-        bound = tracker.bound
+        lent, progress = self.lent, self.operator.progress[0]
+        assert lent is not None
+        bound = lent.tracker.bound
         if self._was_odd or bound is None or not progress.due(bound, progress.promised):
             return
         if not self._helps(Punctuation({self.time: bound})):
             progress.promised = bound  # the steps up to this one help no consumer, so they count as promised
             return
-        greatest, first = self._greatest, 0
+        first = 0
         for batch in self.batches:
-            times, before = views.times(batch.column(self.time)), greatest
-            rows, end = len(times), first + len(times)
-            if not rows:
-                continue
-            most = times.max().item()
-            greatest = most if greatest is None else max(greatest, most)
-            bound = greatest - tracker.slack
-            if progress.due(bound, progress.promised):
+            rows = batch.num_rows
+            end = first + rows
+            bound = lent.behind(views.times(batch.column(self.time))) if rows else None
+            if bound is not None and progress.due(bound, progress.promised):
                 if self._helps(Punctuation({self.time: bound})):
-                    bounds, _ = operator.guard.kernels.prefix_bounds(times, before, tracker.slack)
+                    bounds = lent.within()
                     due = due_rows(progress, bounds, [*(row - first for row in self.ends if first < row < end), rows])
                     yield from helping(self.time, [first + row for row in due], bounds[due].tolist(), self._helps)
                     if progress.every is None and end in self.ends[:-1] and bound > self._least:

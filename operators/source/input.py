@@ -13,6 +13,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from oop.kernels.checks import INT64_MAX
+from oop.kernels.steps import MOST_RANK
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Spec
@@ -23,7 +24,7 @@ from oop.operators.source.operator import InputOperator
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.patterns import Value
 from oop.punctuation.policy_fields import Judgement
-from oop.punctuation.trackers import Greatest
+from oop.punctuation.trackers import Greatest, NthGreatest
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
@@ -63,12 +64,14 @@ class Input(InputFields):
         for attribute, policy in self.policies:
             if policy.judgement is Judgement.NOTHING and not policy.stamps and not policy.clocked:
                 continue
-            if policy.judgement is not Judgement.GREATEST or policy.columns or len(self.policies) > 1:
+            written = policy.judgement in (Judgement.GREATEST, Judgement.RANK)
+            if not written or policy.columns or len(self.policies) > 1:
                 raise Unwritten(f"the policy {policy}")
             if attribute != self.time:
                 raise Unwritten(f"promises about {attribute}")
             tracker = policy.tracker()
-            if isinstance(tracker, Greatest) and tracker.slack > INT64_MAX:
+            far = isinstance(tracker, Greatest) and tracker.slack > INT64_MAX
+            if far or (isinstance(tracker, NthGreatest) and tracker.n > MOST_RANK):
                 raise Unwritten(f"the policy {policy}")
         times = writer.number(self.time)
         if times.kind == UINT and times.type.bit_width == 64:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.passages import Passages
+from oop.errors import OopError
 from oop.kernels import dispatch
 from oop.kernels.signatures.programs import GuardState, NoTargets
 from oop.operators.core.handed_out import HandedOut
@@ -47,6 +48,8 @@ class InnerSuperbox:
                 # the boxes take the rows of an odd chunk one after the other
                 first, end = odd
                 self.first.emit(self.first.operator.process_batch, batch.slice(first, end - first))
+        except OopError as wrong:
+            raise wrong.located(self.last.node.site) from wrong.__cause__
         finally:
             program.finish()
             self._passages.count(program.counts.tolist())

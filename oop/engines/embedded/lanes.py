@@ -146,8 +146,9 @@ class Lanes:
         rows, begin = sum(map(len, batches)), perf_counter()
         large = rows >= PARALLEL_ROWS
         parallel = large and self.choice.next()
-        self._start(batches, guard, rows, parallel)
-        self._do(Lane.judge, self.lanes if parallel else self.lanes[:1], parallel)
+        spread = parallel and guard.rank is None  # what some rows imply by rank cannot be told from their greatest time
+        self._start(batches, guard, rows, spread)
+        self._do(Lane.judge, self.lanes if spread else self.lanes[:1], spread)
         for lane in self.lanes:
             lane.check()
             while lane.odd is not None:
@@ -156,7 +157,7 @@ class Lanes:
                 lane.guard.follow(guard)
                 lane.judge()
             self._judged += 1
-        guard.follow(self.lanes[-1 if parallel else 0].guard)
+        guard.follow(self.lanes[-1 if spread else 0].guard)
         programs = [lane.program for lane in self.lanes]
         self._do(lambda lane: lane.program.take_sent(programs), self.lanes, parallel)
         for lane in self.lanes:
@@ -175,7 +176,7 @@ class Lanes:
         while (odd := program.go_on()) is not None:
             take_odd(*odd)
 
-    def _start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, rows: int, parallel: bool) -> None:
+    def _start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, rows: int, spread: bool) -> None:
         """Give each lane its part of the train; the first one has all of it if the others are not to judge."""
         count = len(self.lanes)
         self._judged = 0
@@ -183,7 +184,7 @@ class Lanes:
             lane.targets.begin()
             lane.guard.follow(guard)
             lane.odd = lane.error = None
-            if parallel:
+            if spread:
                 end = None if i == count - 1 else rows * (i + 1) // count
                 lane.program.start(batches, lane.guard, lane.targets, rows * i // count, end)
             else:

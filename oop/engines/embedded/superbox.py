@@ -70,6 +70,8 @@ class RunningSuperbox:
         self._was_odd = False
         try:
             lanes.run(batches, guard.guard, self._take_odd)
+        except OopError as wrong:
+            raise wrong.located(self.state.node.site) from wrong.__cause__
         finally:
             lanes.finish()
             guard.take_late(lanes)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from oop.operators.source.judges.judge import Greater, Judge
 from oop.operators.source.slack_needed import SlackNeeded
+from oop.punctuation.patterns import Bound
 from oop.punctuation.progress import Linear, Progress
 from oop.punctuation.trackers import NthGreatest
 
@@ -33,10 +34,23 @@ class ByRank(Judge):
         return bounds
 
     def judge(self, times: np.ndarray, rows: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, Greater | None]:
-        if self.arrivals is None:
-            self.arrivals = SlackNeeded(self.tracker.n, self.first_row, self.tracker.greatest)
+        before = self.tracker.greatest
         late, bounds, _ = super().judge(times, rows)
         places = np.flatnonzero(late)
-        greater = self.arrivals.greater(times, places) if len(places) else None
-        self.arrivals.add(times, self.tracker.greatest)
+        greater = self.measure(times, places, before) if len(places) else None
+        self.came(times, before, self.tracker.greatest)
         return late, bounds, greater
+
+    def measure(self, times: np.ndarray, late: np.ndarray, before: Bound | None) -> Greater:
+        """At least and at most how many greater rows came before the late ones, which are at these places of the rows
+        that come. ``before`` is the greatest value before all of these."""
+        return self._since(before).greater(times, late)
+
+    def came(self, times: np.ndarray, before: Bound | None, greatest: Bound | None) -> None:
+        """Take note of rows that have come; ``greatest`` is the greatest value behind them."""
+        self._since(before).add(times, greatest)
+
+    def _since(self, greatest: Bound | None) -> SlackNeeded:
+        if self.arrivals is None:
+            self.arrivals = SlackNeeded(self.tracker.n, self.first_row, greatest)
+        return self.arrivals

@@ -132,13 +132,13 @@ def run_program(
     if "cuts" in options:
         return _run_shards(kernels, code, arrays, shift, trains, **options)
     program = kernels.TrainProgram(code)
-    slices, guard = Slices(kernels, code, arrays, shift), GuardState(options.get("slack"))
+    slices, guard = Slices(kernels, code, arrays, shift), GuardState(options.get("slack"), options.get("rank"))
     found = []
     for batches, places, bounds in trains:
         guard.places = np.array(places, np.int64)
         guard.bounds = np.array(bounds, np.float64 if code.floats else np.int64)
         odd = program.run(batches, guard, slices)
-        found.append((odd, program.late, program.broken, program.counts.copy(), guard.greatest, guard.bound))
+        found.append((odd, program.late, program.broken, program.counts.copy(), guard.greatest, guard.bound, guard.top))
         columns = [(_where_there(values, valid), valid) for values, valid in program.columns]
         found.append((program.kept, columns))
     return found, slices.held()
