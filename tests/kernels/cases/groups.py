@@ -15,7 +15,7 @@ from tests.kernels.cases.inputs import Case, key_columns
 
 def run_group_table(kernels: Kernels, kernel: str, kinds: list[str], batches: list[tuple[Any, ...]]) -> Any:
     table = kernels.GroupTable(kinds)
-    ids = [table.map(*batch) for batch in batches]
+    ids = [table.map(*batch) if batch else table.clear() for batch in batches]
     return ids, len(table), [(c.kind, c.data, c.offsets, c.valid) for c in table.columns()]
 
 
@@ -31,6 +31,12 @@ def cases() -> Iterator[Case]:
         [key_column(pa.array([z, 1, z], pa.int32())), Column("int32", np.zeros(3, np.int32))] for z in (0, None)
     )
     yield Case("GroupTable", "nulls_later", lambda: (["int32"] * 2, [(zeros, 3), (nulls, 3), (zeros, 3), (nulls, 3)]))
+    anew = [(nulls, 3), (), (zeros, 3), (), (nulls[::-1], 3), (zeros, 3)]
+    yield Case("GroupTable", "cleared", lambda: (["int32"] * 2, anew))
+    texts = [key_column(pa.array(values)) for values in (["a", "bc", "a"], ["bc", "", "def"])]
+    yield Case("GroupTable", "cleared_text", lambda: (["bytes"], [([texts[0]], 3), (), ([texts[1]], 3)]))
+    many = [Column("int", np.arange(i, 5_000)) for i in (0, 4_000)]
+    yield Case("GroupTable", "cleared_many", lambda: (["int"], [([many[0]], 5_000), (), ([many[1]], 1_000)]))
     yield Case("GroupTable", "wrong_kind", lambda: (["float"], [([Column("int", np.array([1]))], 1)]))
     yield Case("GroupTable", "wrong_length", lambda: (["int"], [([Column("int", np.array([1]))], 2)]))
     yield Case("GroupTable", "row_outside", lambda: (["int"], [([Column("int", np.array([1]))], 1, np.array([1]))]))
