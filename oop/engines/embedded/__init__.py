@@ -10,7 +10,7 @@ happens in a round), then `boxes.py` and `arcs.py`. After that:
 - `network.py`: how boxes and arcs are built from a plan. `options.py`: the options. `measuring.py`: `Run.metrics`.
 - `source.py`, `feeds.py`, `polling.py`: where an input box gets its elements.
 - `schedulers.py`: which box runs next. `crank.py`: rounds that a test drives by hand.
-- `superbox.py`: boxes from a source to state whose work on rows a program does.
+- `superbox.py`: boxes from a source to state whose work on rows a program does. `express.py`: promises on that way.
 - `sharded.py`, `sharded_boxes.py`, `pool.py`: an operator with keys, spread over threads.
 - `reading.py`, `bell.py`, `starting.py`: one reader at a time; waiting for and starting threads safely under
   interrupts.
