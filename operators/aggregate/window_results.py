@@ -13,6 +13,7 @@ from oop.kernels.signatures.results import ResultColumn, ResultKind
 from oop.operators.core.times import is_whole
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
+from oop.operators.windows.bucket import Grid
 from oop.operators.windows.windows import Windows
 
 FEW = 512
@@ -29,7 +30,10 @@ class WindowResults:
         make = dispatch.kernels().GroupResults
         self.kernels = make(output, edges + columns), make(output, edges + columns)
         self.windows = windows
-        self.number = int if is_whole(output.field(0).type) else float
+        self.whole = is_whole(output.field(0).type)
+        # on a grid of whole numbers edges are computed here, as `Grid.start` and `Grid.end` would
+        steps = (windows.range, windows.slide, windows.offset) if isinstance(windows, Grid) else ()
+        self.grid = steps if self.whole and all(type(step) is int for step in steps) else ()
 
     @staticmethod
     def of(shape: Shape, output: pa.Schema, windows: Windows) -> WindowResults | None:
@@ -44,8 +48,14 @@ class WindowResults:
         """The results of a window; None if it has many groups, or a sum does not fit its type."""
         if not 0 < table.groups <= FEW or table.slotted:
             return None
-        number, windows = self.number, self.windows
-        edges = number(windows.start(table.slot)), number(windows.end(table.slot))
+        edges: tuple[int | float, int | float]
+        if self.grid:
+            range_, slide, offset = self.grid
+            start = offset + table.slot * slide
+            edges = start, start + range_
+        else:
+            number, windows = int if self.whole else float, self.windows
+            edges = number(windows.start(table.slot)), number(windows.end(table.slot))
         kernel, other = self.kernels
         self.kernels = other, kernel
         return kernel.give(table.keys.ids, table.arrays(), edges)

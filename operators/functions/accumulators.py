@@ -199,9 +199,10 @@ class Accumulator(ABC):
 
     def reset(self) -> None:
         """Forget all groups, and keep the arrays' room. Only accumulators with `result_words` are asked to."""
-        for name, array in self._arrays.items():
-            array[: self.size] = 0
-            self.__dict__.pop(name, None)
+        own = self.__dict__
+        for name in self._arrays:
+            getattr(self, name).fill(0)  # the groups' part
+            del own[name]
         self.size = 0
 
     def clear(self, ids: Ids) -> None:

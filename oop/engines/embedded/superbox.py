@@ -1,9 +1,9 @@
 """A superbox as it runs: the boxes from a source to one with state, of which a program does the work on rows.
 
 A train of the source goes into the state in one call. Where the program ends before any state, its rows leave from the
-last box. Promises go from box to box as ever, and so do rows that are not for the program. Rows may overtake promises
-on the way. Where the operator is spread over shards, each of them has a program (`lanes.py`); they share a train, and
-the engine waits for all of them.
+last box. Promises go through the boxes at once (`express.py`), or from box to box where something is in their way, as
+rows do that are not for the program. Rows may overtake promises on the way. Where the operator is spread over shards,
+each of them has a program (`lanes.py`); they share a train, and the engine waits for all of them.
 """
 
 from __future__ import annotations

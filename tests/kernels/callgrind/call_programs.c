@@ -2,6 +2,7 @@
 #include "driver.h"
 #include "groups.h"
 #include "programs.h"
+#include "results.h"
 
 #define BATCHES 4
 #define REGISTERS 16
@@ -115,4 +116,16 @@ void run_programs(const int64_t *times) {
     oop_table *fresh = table();
     end_call("map_packed new", oop_map_packed(fresh, words, NULL, NULL, ROWS, ids));
     end_call("map_packed again", oop_map_packed(fresh, words, NULL, NULL, ROWS, ids));
+    const oop_words one = {values, 1};
+    const oop_result results[] = {
+        {.kind = OOP_RESULT_CONSTANT, .width = 8, .constant = 7},
+        {.kind = OOP_RESULT_KEY, .width = 4},
+        {.kind = OOP_RESULT_VALUES, .width = 8, .a = one},
+        {.kind = OOP_RESULT_COUNTED, .width = 2, .a = one, .c = one},
+        {.kind = OOP_RESULT_SUM, .width = 8, .a = one, .b = one, .c = one},
+        {.kind = OOP_RESULT_MEAN, .width = 8, .a = one, .b = one, .c = one},
+    };
+    struct ArrowArray given;
+    end_call("give_results", oop_give_results(fresh, results, sizeof results / sizeof *results, &given));
+    given.release(&given);
 }
