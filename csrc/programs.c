@@ -1,6 +1,7 @@
 #include "programs.h"
 
 #include "chunks.h"
+#include "distinct.h"
 #include "expressions.h"
 #include "guards.h"
 #include "partition.h"
@@ -138,7 +139,10 @@ static int run_chunk(oop_run *run, chunk *c) {
         int code = run_step(run, &run->steps[s], c);
         if (code != OOP_OK) return code;
     }
-    return run->kept ? hand_out(run, c) : take_rows(run, c);
+    if (!run->kept) return take_rows(run, c);
+    if (!run->distinct) return hand_out(run, c, NULL);
+    int code = keep_new(run, c);
+    return code == OOP_OK ? hand_out(run, c, c->kept_all ? NULL : c->kept) : code;
 }
 
 /* What a chunk that is to begin again must find as it was. */

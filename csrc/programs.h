@@ -1,5 +1,5 @@
 /* Programs: what passes rows, up to and including what an aggregate does with a row, for a whole train in one call. One
-   that ends before any state hands its rows out.
+   that ends before any state hands its rows out. So does one that ends at a dedup, whose keys stay behind.
 
    A program is a list of steps over registers, and a register is a column of at most OOP_ROWS rows. The rows of a train
    are taken in chunks of that many, and every step works on a whole chunk, which stays in the cache meanwhile. A chunk
@@ -96,6 +96,7 @@ typedef struct {
 typedef struct {
     int64_t number;
     int64_t rows; /* that this run brought */
+    int64_t known; /* keys that it had before the present chunk; a dedup hands out the first rows of all others */
     oop_table *keys;
     oop_table *texts[OOP_KEYS]; /* of keys that are text: where they get their codes */
     void *arrays[OOP_ARRAYS];
@@ -147,6 +148,7 @@ typedef struct {
     int64_t *kept;       /* the rows of the train that came through; NULL: rows are not handed out, but taken in */
     int64_t kept_count;
     int32_t whole;       /* have all rows come through so far? Then kept is not filled. */
+    int32_t distinct;    /* does only the first row of each key come through? */
     int32_t output_count;
     oop_output *outputs;
 

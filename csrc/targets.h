@@ -208,32 +208,41 @@ static int update_part(const oop_run *run, const oop_update *update, const oop_t
     }
 }
 
-static int take_rows(oop_run *run, chunk *c) {
+/* Tells the rows of the chunk, of which there is at least one, apart by slice, and gives them the ids of their groups.
+   `room` is behind what that leaves in the scratch. */
+static int map_rows(oop_run *run, const chunk *c, parting *p, int64_t **room) {
     const int64_t n = c->n;
     oop_column columns[OOP_KEYS];
-    parting p;
-    if (!n) return OOP_OK;
-    p.ids = run->scratch + 2 * OOP_ROWS;
-    int64_t *order = p.ids + OOP_ROWS, *spare = order + OOP_ROWS + 16, *room = spare + OOP_ROWS + 16;
-    int code = find_parts(run, run->registers[run->slot].data, n, order, spare, &p);
+    p->ids = run->scratch + 2 * OOP_ROWS;
+    int64_t *order = p->ids + OOP_ROWS, *spare = order + OOP_ROWS + 16;
+    *room = spare + OOP_ROWS + 16;
+    int code = find_parts(run, run->registers[run->slot].data, n, order, spare, p);
     int alone = 0;
     for (int32_t k = 0; k < run->key_count; k++) {
         const oop_register *key = &run->registers[run->keys[k]];
         if (!key->width) {
             alone = run->key_count == 1;
-            for (int64_t i = 0; code == OOP_OK && i < p.count; i++) code = code_part(run, c, &p, &p.parts[i], k, alone);
+            for (int64_t i = 0; code == OOP_OK && i < p->count; i++) code = code_part(run, c, p, &p->parts[i], k, alone);
             columns[k] = (oop_column){run->codes + k * OOP_ROWS, NULL, NULL, n * 4, 4, 0};
             continue;
         }
         columns[k] = (oop_column){key->data, NULL, key->valid, n * key->width, key->width, key->is_float};
     }
-    p.packed = NULL;
-    if (code == OOP_OK && run->key_count && !alone && run->targets[p.parts[0].target].keys->packed) {
-        p.packed = (uint64_t *)room; /* which has no other use before ids are known */
-        p.nulls = (uint32_t *)(room + OOP_ROWS);
-        if (!oop_pack_keys(columns, run->key_count, n, p.packed, p.nulls)) p.nulls = NULL;
+    p->packed = NULL;
+    if (code == OOP_OK && run->key_count && !alone && run->targets[p->parts[0].target].keys->packed) {
+        p->packed = (uint64_t *)*room; /* which has no other use before ids are known */
+        p->nulls = (uint32_t *)(*room + OOP_ROWS);
+        if (!oop_pack_keys(columns, run->key_count, n, p->packed, p->nulls)) p->nulls = NULL;
     }
-    for (int64_t i = 0; code == OOP_OK && !alone && i < p.count; i++) code = map_part(run, &p, &p.parts[i], columns, n);
+    for (int64_t i = 0; code == OOP_OK && !alone && i < p->count; i++) code = map_part(run, p, &p->parts[i], columns, n);
+    return code;
+}
+
+static int take_rows(oop_run *run, const chunk *c) {
+    int64_t *room;
+    parting p;
+    if (!c->n) return OOP_OK;
+    int code = map_rows(run, c, &p, &room);
     for (int64_t i = 0; code == OOP_OK && i < p.count; i++) {
         const part *one = &p.parts[i];
         oop_target *target = &run->targets[one->target];

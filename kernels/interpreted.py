@@ -63,15 +63,13 @@ class InterpretedProgram(TrainProgramBase):
         if not self._under_way:
             self.late = self.broken = NO_ROWS
             return
-        rows = sum(batch.num_rows for batch in self.batches)
         self.batches, self._under_way = (), False
-        if self.code.outputs is not None:
-            self._hand_out(rows)
         self.late = np.concatenate(self._late) if self._late else NO_ROWS
         self.broken = np.concatenate(self._broken) if self._broken else NO_ROWS
         self._settle()
 
-    def _hand_out(self, rows: int) -> None:
+    def _hand_out(self) -> None:
+        rows = sum(batch.num_rows for batch in self.batches)
         kept = np.concatenate([NO_ROWS, *self._kept])
         self.kept = None if len(kept) == rows else kept
         outputs = self.code.outputs or ()
@@ -87,6 +85,8 @@ class InterpretedProgram(TrainProgramBase):
             chunk = self._next_chunk()
             if not chunk.rows:
                 self._pass_promises(INT64_MAX)
+                if self.code.outputs is not None:
+                    self._hand_out()
                 return None
             run = _ChunkRun(self, chunk)
             try:
@@ -143,7 +143,7 @@ class _ChunkRun:
                 self.registers[step.out] = COMPUTED[step.op](step, self._of(step.a), self._of(step.b), self._of(step.c))
         self.slots = NO_ROWS
         self.numbers: list[int] = []
-        if self.code.outputs is not None:
+        if self.code.outputs is not None and not self.code.distinct:
             return
         if len(self.left):
             self.slots = self._of(self.code.slot).data
@@ -261,15 +261,22 @@ class _ChunkRun:
         if len(self.late):
             program._late.append(self.late)
             program._broken.append(self.broken)
-        if self.code.outputs is not None:
-            program._kept.append(self.chunk.first + self.left)
-            program._columns.append([self._of(output.register) for output in self.code.outputs])
+        new = [NO_ROWS]
         for place, number in enumerate(self.numbers):
             rows = None if self.order is None else self.order[self.starts[place] : self.starts[place + 1]]
-            self._take(number, rows)
+            new.append(self._take(number, rows))
+        if self.code.outputs is not None:
+            self._hand_out(np.sort(np.concatenate(new)) if self.code.distinct else np.arange(len(self.left)))
 
-    def _take(self, number: int, rows: Array | None) -> None:
-        """Take rows into the groups of their slice: all that are left, or those with these numbers."""
+    def _hand_out(self, rows: Array) -> None:
+        """Hand out those with these numbers of the rows that are left."""
+        program = self.program
+        program._kept.append(self.chunk.first + self.left[rows])
+        program._columns.append([self._of(output.register).take(rows) for output in self.code.outputs or ()])
+
+    def _take(self, number: int, rows: Array | None) -> Array:
+        """Take rows into the groups of their slice: all that are left, or those with these numbers. The result is the
+        first rows of new groups."""
         targets, code = self.program.targets, self.code
         target = targets.target(number)
         alone = len(code.keys) == 1 and not targets.slotted  # then the ids of a text are those of its group
@@ -279,6 +286,7 @@ class _ChunkRun:
             columns.append(column if alone or key not in self.texts else self._coded(target.texts[place], column, rows))
         if targets.slotted:
             columns.append(Column("int", self.slots))
+        known = len(target.codes)
         ids = target.codes.map(columns, len(self.left), rows)
         groups = len(target.codes)
         target.make_room(groups)
@@ -286,6 +294,8 @@ class _ChunkRun:
         for update in code.updates:
             _UPDATES[update.kind](self, update, ids, rows, arrays[update.array :])
         self.program._took[number] = self.program._took.get(number, 0) + len(ids)
+        new = self.kernels.select_new(ids, known) if code.distinct else NO_ROWS
+        return new if rows is None else rows[new]
 
     def _coded(self, table: GroupTableBase, text: Column, rows: Array | None) -> Column:
         """A text key by its codes in the rows that are taken."""

@@ -1,5 +1,5 @@
 """Programs as data: what passes rows, up to and including what an aggregate does with a row. A program that ends before
-any state hands its rows out.
+any state hands its rows out, and so does one that ends at a dedup, whose keys stay behind.
 
 A `ProgramCode` is a list of steps over registers. A register is a column of the rows that are left at that point: whole
 numbers (also times) and floats have 64 bits, truth values a byte, and keys have their own width. Operators write codes
@@ -185,7 +185,8 @@ class Output(NamedTuple):
 class ProgramCode:
     """``keys`` are the registers of the key columns, of these ``kinds``, and ``slot`` is the register that says where
     in time a row's group stands. ``floats`` says of the guard whether times are floats. With ``outputs`` rows are
-    handed out, with these columns, and go into no groups."""
+    handed out, with these columns, and go into no groups; if the code is ``distinct``, their keys do, and of each key
+    that is new in its slice only the first row is handed out."""
 
     steps: tuple[Step, ...]
     registers: int
@@ -197,3 +198,4 @@ class ProgramCode:
     marks: int
     floats: bool = False
     outputs: tuple[Output, ...] | None = None
+    distinct: bool = False

@@ -64,7 +64,7 @@ class TrainProgram(TrainProgramBase):
         run.scratch, run.counted = self._array(11 * _ROWS, np.int64), self._array(max(code.marks, 1), np.int64)
         run.counts, run.mark_count = point(self.counts), code.marks
         run.targets, run.batches = self._targets, self._batches
-        run.shard, run.shards = self.shard, self.shards
+        run.shard, run.shards, run.distinct = self.shard, self.shards, code.distinct
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
         self._room_for_rows = NO_ROWS
         for made, output in zip(self._outputs, code.outputs or (), strict=False):
@@ -157,6 +157,9 @@ class TrainProgram(TrainProgramBase):
     def go_on(self) -> tuple[int, int] | None:
         run = self._run
         self._read_guard()
+        if self.targets.version != self._version:  # the rows of an odd chunk have come to the targets another way
+            self._settle()
+            self._forget_targets()
         while (code := lib.oop_run_program(run)) != OK:
             if code == lib.OOP_NO_TARGET:
                 self._add_target(run.needed)
@@ -180,6 +183,8 @@ class TrainProgram(TrainProgramBase):
                 check_bytes(code)
                 check_code(code)
         self._write_guard()
+        if self.code.outputs is not None:
+            self._hand_out()
         return None
 
     def _change_table(self, code: int) -> None:
@@ -234,7 +239,7 @@ class TrainProgram(TrainProgramBase):
         place = run.target_count
         self._known.append(target)
         made = self._targets[place]
-        made.number, made.rows = number, 0
+        made.number, made.rows, made.known = number, 0, len(target.codes)
         self._point_target(place)
         run.target_count = place + 1
         self._version = self.targets.version
@@ -291,8 +296,6 @@ class TrainProgram(TrainProgramBase):
             self.late = self.broken = NO_ROWS
         self._settle()
         self._version = self.targets.version
-        if self.code.outputs is not None:
-            self._hand_out()
 
     def _hand_out(self) -> None:
         run = self._run

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from pyarrow import types
 from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.kernels.steps import REAL, SIGNED, UNSIGNED, ColumnForm, Constant, Op, Output, ProgramCode, Step, Update
+from oop.operators.core.times import FAR, NULL_SLOT
 
 INT, UINT, FLOAT, BOOL, TEXT = "int", "uint", "float", "bool", "text"
 """The kinds of registers: whole numbers and times, unsigned numbers, floats, and truth values. Of text a register has
@@ -94,6 +96,8 @@ class ProgramWriter:
         """Are the times that the guard judges floats?"""
         self.known: frozenset[str] = frozenset()
         """Columns in which no value is null."""
+        self.wanted: frozenset[str] | None = None
+        """Of the node that is written, the columns that are used behind it. None: all."""
         self.parts = False
         """Are rows parted by their keys, of which each program takes a share?"""
         self._was_parted = False
@@ -195,6 +199,15 @@ class ProgramWriter:
             form = _RAW[held.type.bit_width // 8]
         return self._load(held.place, form), views.key_kind(held.type)
 
+    def slot(self, name: str) -> int:
+        """Where in time rows stand by a column, as `slots_of` has it: a register."""
+        times = self.number(name)
+        if times.kind not in (INT, UINT) or (times.kind == UINT and times.type.bit_width == 64):
+            raise Unwritten(f"groups by {name}, which is {times.type}")
+        far = self.step(Op.GREATEST, times.register, self.constant(-FAR, INT))
+        within = self.step(Op.LEAST, far, self.constant(FAR, INT))
+        return self.step(Op.FILL_NULL, within, self.constant(NULL_SLOT, INT))
+
     def _load(self, place: int, form: ColumnForm) -> int:
         if (place, form) not in self._read:
             self._read[place, form] = self.step(Op.LOAD, place, form=form)
@@ -252,8 +265,15 @@ class ProgramWriter:
         registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
         return ProgramCode(steps, self._registers, constants, registers, kinds, slot, updates, self.marks, self.floats)
 
-    def rows(self, schema: pa.Schema) -> RowsCode:
-        """The program that ends here and hands rows out with these columns."""
+    def distinct(self, schema: pa.Schema, keys: Sequence[tuple[int, str]], slot: int) -> RowsCode:
+        """The program that ends here and hands out the first row of each key, with these columns."""
+        rows = self.rows(schema, {slot, *(register for register, _ in keys)})
+        registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
+        code = replace(rows.code, keys=registers, kinds=kinds, slot=slot, distinct=True)
+        return rows._replace(code=code)
+
+    def rows(self, schema: pa.Schema, used: Iterable[int] = ()) -> RowsCode:
+        """The program that ends here and hands rows out with these columns. It may use other registers too."""
         sources: list[Stored | Computed] = []
         outputs: list[Output] = []
         for name in schema.names:
@@ -265,7 +285,7 @@ class ProgramWriter:
                 raise Unwritten(f"{name} is computed, and is {held.type}")
             sources.append(Computed(len(outputs), held.kind, held.type))
             outputs.append(Output(held.register, held.kind))
-        steps, constants = self._used({output.register for output in outputs})
+        steps, constants = self._used({*used, *(output.register for output in outputs)})
         code = ProgramCode(steps, self._registers, constants, (), (), 0, (), self.marks, self.floats, tuple(outputs))
         return RowsCode(code, schema, tuple(sources))
 

@@ -25,7 +25,7 @@ class InnerSuperbox:
         assert superbox.code is not None
         self.first, self.last = boxes[0], boxes[-1]
         self.schema = superbox.schema
-        self.targets = NoTargets() if superbox.rows is not None else self.last.operator.targets()
+        self.targets = self.last.operator.targets() if superbox.has_state else NoTargets()
         self.handed_out = None
         if superbox.rows is not None:
             self.handed_out = HandedOut(superbox.rows)
@@ -53,6 +53,6 @@ class InnerSuperbox:
             self.last.seconds += perf_counter() - begin
         if self.handed_out is not None:
             self.last.emit(self.handed_out.batches, [batch], program)
-        elif self.last is not self.first:
+        if self.last is not self.first:
             self.last.measure()
         return True

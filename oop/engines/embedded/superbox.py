@@ -1,7 +1,7 @@
 """A superbox as it runs: the boxes from a source to one with state, of which a program does the work on rows.
 
-A train of the source goes into the state in one call. Where the program ends before any state, its rows leave from the
-last box. Promises go from box to box as ever, and so do rows that are not
+A train of the source goes into the state in one call. Where the program ends before any state, or at a dedup, rows leave
+from the last box. Promises go from box to box as ever, and so do rows that are not
 for the program. Rows may overtake promises on the way. Where the operator is spread over shards, each of them has a
 program, which takes its own rows of the same train; they run at once, and the engine waits for all of them.
 """
@@ -21,7 +21,6 @@ from oop.engines.embedded.sharded import Sharded
 from oop.errors import OopError
 from oop.kernels import dispatch
 from oop.kernels.signatures.programs import GuardState, NoTargets
-from oop.kernels.steps import ProgramCode
 from oop.operators.core.handed_out import HandedOut
 from oop.operators.core.operator import Element
 from oop.operators.source.in_program import GuardInProgram
@@ -31,9 +30,14 @@ from oop.plan.superboxes import Superbox
 class ProgramLane:
     """The program that fills one operator. Lanes of one superbox see the same rows, and judge them alike."""
 
-    def __init__(self, targets: Any, code: ProgramCode, guard: GuardState, shard: int, shards: int) -> None:
+    def __init__(self, targets: Any, superbox: Superbox, guard: GuardState, shard: int, shards: int) -> None:
+        assert superbox.code is not None
         self.targets = targets
-        self.program = dispatch.kernels().TrainProgram(code, shard, shards)
+        self.program = dispatch.kernels().TrainProgram(superbox.code, shard, shards)
+        self._handed_out = None if superbox.rows is None else HandedOut(superbox.rows)
+        self._batches: Sequence[pa.RecordBatch] = ()
+        self.rows: list[pa.RecordBatch] = []
+        """What a train has handed out."""
         self.guard = guard
         self.odd: tuple[int, int] | None = None
         self.error: BaseException | None = None
@@ -42,6 +46,7 @@ class ProgramLane:
 
     def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState) -> None:
         self.targets.begin()
+        self._batches, self.rows = batches, []
         if self.guard is not guard:
             self.guard.follow(guard)
         self.program.start(batches, self.guard, self.targets)
@@ -72,6 +77,8 @@ class ProgramLane:
         """Run until the end of the train, or up to an odd chunk. An error is kept for the engine's thread."""
         try:
             self.odd = self.program.go_on()
+            if self.odd is None and self._handed_out is not None:
+                self.rows = list(self._handed_out.batches(self._batches, self.program))
         except BaseException as error:
             self.error = error
         finally:
@@ -79,27 +86,23 @@ class ProgramLane:
 
 
 class RunningSuperbox:
-    """The first of the boxes is a source, and the last one has state. The box with state is charged with the time."""
+    """The first of the boxes is a source, and the last one has state, or hands rows out. It is charged with the time."""
 
     def __init__(self, boxes: Sequence[Box], superbox: Superbox, pool: Pool | None) -> None:
-        code, rows = superbox.code, superbox.rows
-        assert code is not None
         self.source, self.state, self.pool = boxes[0], boxes[-1], pool
         self.guard = GuardInProgram(self.source.input_operator)
         operator = self.state.operator
         self.sharded = operator if isinstance(operator, Sharded) else None
         operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
-        targets = [NoTargets()] if rows is not None else [one.targets() for one in operators]
+        targets = [one.targets() for one in operators] if superbox.has_state else [NoTargets()]
         # the first lane judges for all: what its guard has seen is what the source has seen
         guards = [self.guard.guard, *(GuardState() for _ in targets[1:])]
         self.lanes = [
-            ProgramLane(one, code, guard, i, len(targets))
+            ProgramLane(one, superbox, guard, i, len(targets))
             for i, (one, guard) in enumerate(zip(targets, guards, strict=True))
         ]
         self.others = self.lanes[1:]
-        self.handed_out = None
-        if rows is not None:
-            self.handed_out = HandedOut(rows)
+        if superbox.rows is not None:
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
         self._measured = -1  # the version of the state when it was last measured
@@ -141,10 +144,10 @@ class RunningSuperbox:
                 self._passages.count(first.program.counts.tolist())
                 self.state.seconds += perf_counter() - begin
         handed_out = False
-        if self.handed_out is not None:
-            before = self.state.batches_out
-            self.state.emit(self.handed_out.batches, guard.batches, first.program)
-            handed_out = self.state.batches_out > before
+        for lane in self.lanes:
+            if lane.rows:
+                self.state.emit(iter, lane.rows)
+                handed_out, lane.rows = True, []
         try:
             promises = guard.promises(first.program)
         except OopError as wrong:
@@ -164,13 +167,12 @@ class RunningSuperbox:
         """Run all lanes. All of them stop at the same odd chunk, because what makes one odd is decided before rows are
         parted."""
         first = self.lanes[0]
-        if not self.others:
-            return first.program.go_on()
         for lane in self.others:
             assert self.pool is not None
             lane.submit(self.pool)
         first.go_on()
-        self._wait()
+        if self.others:
+            self._wait()
         for lane in self.lanes:
             if lane.error is not None:
                 raise lane.error
