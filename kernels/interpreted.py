@@ -20,7 +20,8 @@ from oop.kernels.dispatch import Kernels, kernels
 from oop.kernels.expressions import COMPUTED, Odd, Register
 from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTargets, TrainProgramBase
-from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Step, Update, UpdateKind
+from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Step
+from oop.kernels.updates import UPDATES
 from oop.kernels.views.columns import NARROW, Column
 
 _DTYPES: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
@@ -292,7 +293,7 @@ class _ChunkRun:
         target.make_room(groups)
         arrays = [array[:groups] for array in target.arrays()]
         for update in code.updates:
-            _UPDATES[update.kind](self, update, ids, rows, arrays[update.array :])
+            UPDATES[update.kind](self, update, ids, rows, arrays[update.array :])
         self.program._took[number] = self.program._took.get(number, 0) + len(ids)
         new = self.kernels.select_new(ids, known) if code.distinct else NO_ROWS
         return new if rows is None else rows[new]
@@ -333,7 +334,8 @@ def _filled(constant: Constant) -> Register:
 
 def _joined(chunks: Sequence[Register], kind: str) -> tuple[Array, Bools | None]:
     """A column of rows that are handed out, of its chunks."""
-    data = np.concatenate([np.zeros(0, _DTYPES[kind]), *(chunk.data for chunk in chunks)])
+    plain = [chunk.data.view(np.int64) if chunk.data.dtype == np.uint64 else chunk.data for chunk in chunks]
+    data = np.concatenate([np.zeros(0, _DTYPES[kind]), *plain])
     there = [np.ones(len(chunk.data), np.bool_) if chunk.valid is None else chunk.valid for chunk in chunks]
     valid = np.concatenate([np.ones(0, np.bool_), *there])
     return data, None if valid.all() else valid
@@ -350,63 +352,4 @@ _DOES: dict[Op, Callable[[_ChunkRun, Step], None]] = {
     Op.TEXT_EQUAL: _ChunkRun.text,
     Op.TEXT_THERE: _ChunkRun.text,
     Op.SHARD: _ChunkRun.shard,
-}
-
-_Updating = Callable[[_ChunkRun, Update, Array, Array | None, Sequence[Array]], None]
-
-
-def _count(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
-    valid = run.value(update.value, rows)[1] if update.value >= 0 else None
-    run.kernels.add_count(ids, valid, arrays[0])
-
-
-def _by_values(name: str, dtype: Any, width: int) -> _Updating:
-    """An update by the kernel of this name, which is given the values and so many arrays."""
-
-    def updating(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
-        values, valid = run.value(update.value, rows, dtype)
-        getattr(run.kernels, name)(ids, values, valid, *arrays[:width])
-
-    return updating
-
-
-def _sum_float(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
-    values, valid = run.value(update.value, rows)
-    run.kernels.add_sum_float(ids, values, valid, arrays[0], arrays[2])
-
-
-def _moments(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
-    values, valid = run.value(update.value, rows)
-    if update.kind is UpdateKind.WHOLE_MOMENTS:
-        bases = arrays[3][ids]
-        if bases.any():  # the distance is exact, and then rounded
-            values = (values.astype(object) - bases.astype(object)).astype(np.float64)
-    run.kernels.add_moments(ids, values, valid, *arrays[:3])
-
-
-def _by_order(name: str) -> _Updating:
-    def updating(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
-        values, valid = run.value(update.value, rows)
-        by, known = run.value(update.by, rows)
-        getattr(run.kernels, name)(ids, by, known, values, valid, arrays[0])
-
-    return updating
-
-
-_UPDATES: dict[UpdateKind, _Updating] = {
-    UpdateKind.COUNT: _count,
-    UpdateKind.SUM_INT: _by_values("add_sum_int", np.int64, 3),
-    UpdateKind.SUM_UINT: _by_values("add_sum_int", np.uint64, 3),
-    UpdateKind.SUM_FLOAT: _sum_float,
-    UpdateKind.MIN_INT: _by_values("take_min", np.int64, 2),
-    UpdateKind.MAX_INT: _by_values("take_max", np.int64, 2),
-    UpdateKind.MIN_UINT: _by_values("take_min", np.uint64, 2),
-    UpdateKind.MAX_UINT: _by_values("take_max", np.uint64, 2),
-    UpdateKind.MIN_FLOAT: _by_values("take_min", np.float64, 2),
-    UpdateKind.MAX_FLOAT: _by_values("take_max", np.float64, 2),
-    UpdateKind.SUMMARY: _by_values("add_summary", np.int64, 1),
-    UpdateKind.FIRST: _by_order("take_first"),
-    UpdateKind.LAST: _by_order("take_last"),
-    UpdateKind.MOMENTS: _moments,
-    UpdateKind.WHOLE_MOMENTS: _moments,
 }

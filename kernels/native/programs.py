@@ -129,7 +129,9 @@ class TrainProgram(TrainProgramBase):
         if rows >= len(self._room_for_rows):  # one is more than none, so that there always is an address
             self._room_for_rows = np.empty(max(2 * len(self._room_for_rows), rows + 1), np.int64)
             run.kept = point(self._room_for_rows)
-        self._made = [(lasting_array(rows, _TYPES[output.kind]), new_array(rows, np.uint8)) for output in outputs]
+        # of a dedup, half the rows may come through or fewer, whose columns are copied in the end
+        made = new_array if self.code.distinct else lasting_array
+        self._made = [(made(rows, _TYPES[output.kind]), new_array(rows, np.uint8)) for output in outputs]
         for made, (data, valid) in zip(self._outputs, self._made, strict=False):
             made.data, made.valid, made.has_nulls = from_buffer("uint8_t[]", data.view(np.uint8)), point(valid), 0
         run.outputs, run.output_count = self._outputs, len(outputs)
@@ -295,7 +297,8 @@ class TrainProgram(TrainProgramBase):
         else:
             self.late = self.broken = NO_ROWS
         self._settle()
-        self._version = self.targets.version
+        # if slices have become wider, which `took` may do, targets are asked for again
+        self._version = self.targets.version if self.targets.shift == run.shift else -1
 
     def _hand_out(self) -> None:
         run = self._run
@@ -306,7 +309,11 @@ class TrainProgram(TrainProgramBase):
         self.columns = []
         for output, (data, valid) in zip(self._outputs, made, strict=False):
             there = valid[:rows].astype(np.bool_) if output.has_nulls else None
-            self.columns.append((data[:rows], None if there is None or there.all() else there))
+            values = data[:rows]
+            if self.code.distinct:
+                values = lasting_array(rows, data.dtype)
+                values[:] = data[:rows]
+            self.columns.append((values, None if there is None or there.all() else there))
 
 
 def _write_step(made: Any, step: Step) -> None:

@@ -21,8 +21,8 @@ from oop.plan.graph import Node, consumers, needed_columns, walk
 
 @frozen(eq=False)
 class Superbox:
-    """Nodes that follow each other and become one program. The first may be a source. If the last one has no state, or is
-    a dedup, the program hands out ``rows``.
+    """Nodes that follow each other and become one program. The first may be a source. If the last one has no state, or
+    is a dedup, the program hands out ``rows``.
 
     ``reason`` says why it goes no further than it does, at the node that ``stops`` it. Without ``code`` that is the
     first node, or nothing is gained.
@@ -107,9 +107,10 @@ def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool, needed: Mapp
                 raise Unwritten("it is spread over threads")
             attempt.wanted = needed[id(node)]
             code = node.spec.write(attempt, node.input_schemas())
+            if isinstance(code, RowsCode):
+                return Superbox(tuple(path[: place + 1]), schema, code.code, code)
             if code is not None:
-                rows = code if isinstance(code, RowsCode) else None
-                return Superbox(tuple(path[: place + 1]), schema, rows.code if rows else code, rows)
+                return Superbox(tuple(path[: place + 1]), schema, code)
             writer = attempt
             writer.mark()
         place = len(path)

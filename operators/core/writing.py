@@ -267,6 +267,10 @@ class ProgramWriter:
 
     def distinct(self, schema: pa.Schema, keys: Sequence[tuple[int, str]], slot: int) -> RowsCode:
         """The program that ends here and hands out the first row of each key, with these columns."""
+        for name in schema.names:
+            held = self.columns[name]
+            if isinstance(held, Stored) and _is_wide(held.type):  # it costs less to write it with the rest
+                self.columns[name] = self.number(name)
         rows = self.rows(schema, {slot, *(register for register, _ in keys)})
         registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
         code = replace(rows.code, keys=registers, kinds=kinds, slot=slot, distinct=True)
@@ -281,10 +285,10 @@ class ProgramWriter:
             if isinstance(held, Stored):
                 sources.append(held)
                 continue
-            if held.kind not in (INT, FLOAT, BOOL):
+            if held.kind not in (INT, FLOAT, BOOL) and not _is_wide(held.type):
                 raise Unwritten(f"{name} is computed, and is {held.type}")
             sources.append(Computed(len(outputs), held.kind, held.type))
-            outputs.append(Output(held.register, held.kind))
+            outputs.append(Output(held.register, INT if held.kind == UINT else held.kind))
         steps, constants = self._used({*used, *(output.register for output in outputs)})
         code = ProgramCode(steps, self._registers, constants, (), (), 0, (), self.marks, self.floats, tuple(outputs))
         return RowsCode(code, schema, tuple(sources))
@@ -327,6 +331,12 @@ def _used_steps(steps: Sequence[Step], used: set[int]) -> list[Step]:
             found.append(step)
             used.update(_registers_read(step))
     return found[::-1]
+
+
+def _is_wide(type_: pa.DataType) -> bool:
+    """Are these numbers or times of 64 bits?"""
+    known = types.is_integer(type_) or types.is_floating(type_) or types.is_timestamp(type_)
+    return bool(known and type_.bit_width == 64)
 
 
 def _form(name: str, type_: pa.DataType) -> tuple[ColumnForm, str]:

@@ -6,6 +6,7 @@ The value is part of the key, so a table need not store it twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.dictionaries import to_arrow_type
 from oop.operators.core import time_slices
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
@@ -66,7 +68,7 @@ class SeenKeys:
         self._slices: dict[int, _Slice] = {}
         self._changed: set[int] = set()
         self.shift = 0
-        self._touched = 0  # slices that a program brought rows to when it was last here
+        self._touched: set[int] = set()  # slices that a program brought rows of one train to
         self._held = 0
         self._newest = 0  # the number of the slice that was last made
         self._expected = 0  # keys in the slice that was last removed whole
@@ -109,27 +111,33 @@ class SeenKeys:
         slots = np.zeros(batch.num_rows, np.int64) if self.on is None else slots_of(batch.column(self.on))
         numbers, order, starts = self._kernels.order_slots(slots, self.shift)
         while self._is_thin(len(numbers)):
-            self.widen()
+            self.widen(2)
             numbers, order, starts = self._kernels.order_slots(slots, self.shift)
         for i, number in enumerate(numbers.tolist()):
             yield number, None if order is None else order[starts[i] : starts[i + 1]]
 
-    def _is_thin(self, touched: int) -> bool:
-        """Should slices be wider, if so many of them are touched together?"""
+    def _is_thin(self, touched: int, more: int = 0) -> bool:
+        """Should slices be wider, if so many of them are touched together? They will be ``2 ** more`` times as wide."""
         most = max(time_slices.SPREAD // 4, 1)  # fewer than elsewhere, because each has a table of its own
-        return (touched > most or len(self._slices) > MOST) and self.shift < WIDEST
+        return (touched > most or len(self._slices) >> more > MOST) and self.shift + more < WIDEST
 
     def begin_train(self) -> None:
         """A program is about to bring rows."""
-        if self._is_thin(self._touched):
-            self.widen()
-        self._touched = 0
+        self._touched.clear()
 
     def took(self, numbers: Sequence[int]) -> None:
         """Take note of the keys that a program has brought to these slices, which were made by `table`."""
-        self._touched = len(numbers)
         for number in numbers:
             self._account(number)
+        touched = self._touched
+        touched.update(numbers)
+        more = 0
+        while self._is_thin(len(touched), more):
+            more += 2
+            touched = {number >> 2 for number in touched}
+        if more:
+            self.widen(more)
+            self._touched = touched
 
     def table(self, number: int) -> KeyTable:
         """The keys of a slice, for a program that brings some; it is made if there is none."""
@@ -161,24 +169,28 @@ class SeenKeys:
             self._changed.add(number)
             self.version += 1
 
-    def widen(self) -> None:
-        """Make slices of four times as many values."""
-        if self.shift >= WIDEST:
-            return
-        self.shift += 2
+    def widen(self, more: int) -> None:
+        """Make slices of ``2 ** more`` times as many values."""
+        self.shift += more
         narrow, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
         self._changed |= narrow.keys()
-        self._expected = self._touched = 0
+        self._expected = 0
+        self._touched.clear()
         self.version += 1
+        expected = Counter[int]()
+        for number, slice_ in narrow.items():
+            expected[number >> more] += len(slice_)
         for number in sorted(narrow):
-            self._merge(number >> 2, self.batch(narrow[number]))
+            self._slice(number >> more).keys.reserve(expected[number >> more])
+            self._merge(number >> more, narrow[number])
 
-    def _merge(self, number: int, rows: pa.RecordBatch) -> None:
-        """Add to a slice what `batch` gave of another slice, which has no key in common with it."""
-        slice_ = self._slice(number)
-        ids = slice_.keys.map([read_key(rows.column(k)) for k in self.names], rows.num_rows)
-        if slice_.rows is not None:
-            slice_.rows.put(ids, rows.columns, None)
+    def _merge(self, number: int, other: _Slice, ids: np.ndarray | None = None) -> None:
+        """Add to a slice what another one has, or what it has under these ids. They have no key in common."""
+        into = self._slice(number)
+        keys = other.keys.columns() if ids is None else other.keys.take(ids)
+        own = into.keys.map(keys, len(other) if ids is None else len(ids))
+        if into.rows is not None:
+            into.rows.put(own, self.batch(other, ids).columns, None)
         self._account(number)
 
     def batch(self, slice_: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
@@ -204,16 +216,27 @@ class SeenKeys:
         """Each slice that promises reach, with the ids in it that leave. They are removed before they are given."""
         for number, whole in list(self._reached(frontier)):
             slice_ = self._slices[number]
-            gone = np.ones(len(slice_), np.bool_) if whole else covered(frontier, self._named(slice_))
+            gone = np.ones(len(slice_), np.bool_) if whole else covered(frontier, self._asked(slice_, frontier))
             if gone.any():
                 self._remove(number)
                 if not gone.all():
-                    self._merge(number, self.batch(slice_, np.flatnonzero(~gone)))
+                    self._merge(number, slice_, np.flatnonzero(~gone))
                 yield slice_, np.flatnonzero(gone)
 
     def _named(self, slice_: _Slice) -> pa.RecordBatch:
         """The keys of a slice."""
         return pa.RecordBatch.from_arrays(slice_.keys.arrays(self.types), names=self.names)
+
+    def _asked(self, slice_: _Slice, frontier: Frontier) -> pa.RecordBatch:
+        """Of the keys of a slice, the columns that promises are about."""
+        if self.on is None or not self._is_by_slices(frontier):
+            return self._named(slice_)
+        place = self.names.index(self.on)
+        return pa.record_batch({self.on: to_arrow_type(slice_.keys.codes.columns()[place], self.types[place])})
+
+    def _is_by_slices(self, frontier: Frontier) -> bool:
+        """Is all that is promised a bound on the key that decides the slices?"""
+        return not frontier.ended and frontier.is_linear and set(frontier.all.linear) == {self.on}
 
     def _remove(self, number: int) -> None:
         slice_ = self._slices.pop(number)
@@ -225,11 +248,12 @@ class SeenKeys:
 
     def _reached(self, frontier: Frontier) -> Iterator[tuple[int, bool]]:
         """The slices that promises may reach, and whether all their keys are certainly covered."""
-        linear = frontier.all.linear
-        if frontier.ended or not frontier.is_linear or set(linear) != {self.on}:
+        if not self._is_by_slices(frontier):
             yield from ((number, frontier.ended) for number in sorted(self._slices))
             return
-        (bound,) = linear.values()  # not rounded: a slot of float times reaches up to the next whole number
+        (bound,) = (
+            frontier.all.linear.values()
+        )  # not rounded: a slot of float times reaches up to the next whole number
         for number in sorted(self._slices):
             # All values very far from 0 share one slot, and so do rows without a value.
             if number << self.shift < max(bound, -FAR + 1):
@@ -256,7 +280,11 @@ class SeenKeys:
         self.shift = shift or 0
         for number, part in found:
             assert number is not None
-            self._merge(number, part)
+            slice_ = self._slice(number)
+            ids = slice_.keys.map([read_key(part.column(k)) for k in self.names], part.num_rows)
+            if slice_.rows is not None:
+                slice_.rows.put(ids, part.columns, None)
+            self._account(number)
         self._changed = set()
 
 

@@ -1,4 +1,4 @@
-"""`SeenTargets`: seen keys as a program sees them, which brings keys to their tables (`oop.kernels.signatures.programs`)."""
+"""`SeenTargets`: seen keys as a program sees them, which brings more of them (`oop.kernels.signatures.programs`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from oop.kernels.checks import Array
 from oop.kernels.signatures.groups import GroupTableBase
 from oop.operators.core.keys import KeyTable
+from oop.operators.core.time_slices import WIDEST
 from oop.operators.dedup.seen_keys import SeenKeys
 
 
@@ -49,9 +50,10 @@ class SeenTargets:
         return SeenTarget(self.seen.table(number))
 
     def widen(self) -> bool:
-        before = self.seen.shift
-        self.seen.widen()
-        return self.seen.shift > before
+        if self.seen.shift >= WIDEST:
+            return False
+        self.seen.widen(2)
+        return True
 
     def took(self, numbers: list[int], rows: list[int]) -> None:
         self.seen.took(numbers)

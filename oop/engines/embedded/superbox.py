@@ -1,8 +1,8 @@
 """A superbox as it runs: the boxes from a source to one with state, of which a program does the work on rows.
 
-A train of the source goes into the state in one call. Where the program ends before any state, or at a dedup, rows leave
-from the last box. Promises go from box to box as ever, and so do rows that are not
-for the program. Rows may overtake promises on the way. Where the operator is spread over shards, each of them has a
+A train of the source goes into the state in one call. Where the program ends before any state, or at a dedup, rows
+leave from the last box. Promises go from box to box as ever, and so do rows that are not for the program. Rows may
+overtake promises on the way. Where the operator is spread over shards, each of them has a
 program, which takes its own rows of the same train; they run at once, and the engine waits for all of them.
 """
 
@@ -86,7 +86,7 @@ class ProgramLane:
 
 
 class RunningSuperbox:
-    """The first of the boxes is a source, and the last one has state, or hands rows out. It is charged with the time."""
+    """The first of the boxes is a source. The last one has state, or hands rows out, and is charged with the time."""
 
     def __init__(self, boxes: Sequence[Box], superbox: Superbox, pool: Pool | None) -> None:
         self.source, self.state, self.pool = boxes[0], boxes[-1], pool
