@@ -2,6 +2,7 @@
 
 #include "chunks.h"
 #include "distinct.h"
+#include "extending.h"
 #include "expressions.h"
 #include "guards.h"
 #include "partition.h"
@@ -139,7 +140,7 @@ static int run_chunk(oop_run *run, chunk *c) {
         int code = run_step(run, &run->steps[s], c);
         if (code != OOP_OK) return code;
     }
-    if (!run->kept) return take_rows(run, c);
+    if (!run->kept) return run->sessions ? extend_rows(run, c) : take_rows(run, c);
     if (!run->distinct) return hand_out(run, c, NULL);
     int code = keep_new(run, c);
     return code == OOP_OK ? hand_out(run, c, c->kept_all ? NULL : c->kept) : code;

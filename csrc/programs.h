@@ -11,6 +11,7 @@
 
 #include "arrow.h"
 #include "groups.h"
+#include "sessions.h"
 #include "status.h"
 
 enum oop_program_sizes {
@@ -102,6 +103,26 @@ typedef struct {
     void *arrays[OOP_ARRAYS];
 } oop_target;
 
+/* The open sessions of a program that ends at sessions; its one target has their keys, and arrays by slot. The lists are
+   of the whole train. */
+typedef struct {
+    uint32_t *heads; /* by key */
+    int64_t head_room;
+    oop_session *records;
+    int64_t room;
+    const uint32_t *free; /* new sessions take slots from the end on */
+    int64_t frees;
+    int64_t *lowered;  /* sessions that begin earlier now */
+    int64_t *absorbed; /* sessions that were bridged to a newer one; their aggregates are not merged yet */
+    int64_t lowers, merges, list_room;
+    int64_t steps; /* how many sessions were looked at in vain */
+    int64_t rows;
+    int64_t gap;
+    double gap_float;
+    int32_t times; /* the register of the times */
+    int32_t is_float;
+} oop_open_sessions;
+
 typedef struct {
     const oop_step *steps;
     oop_register *registers;
@@ -145,6 +166,8 @@ typedef struct {
 
     int32_t shard, shards; /* of OOP_SHARD */
 
+    oop_open_sessions *sessions; /* NULL: the program does not end at sessions */
+
     int64_t *kept;       /* the rows of the train that came through; NULL: rows are not handed out, but taken in */
     int64_t kept_count;
     int32_t whole;       /* have all rows come through so far? Then kept is not filled. */
@@ -162,7 +185,9 @@ typedef struct {
 /* Runs the rest of the train. Returns OOP_OK at its end, and otherwise what the chunk that comes next needs:
    OOP_NO_TARGET: run->needed is a slice that has no target; OOP_FULL, OOP_FULL_BYTES: the keys of target run->needed
    must grow, and its arrays with them; OOP_NO_NULLS: its key run->column has no room for nulls; OOP_LATE_FULL: there is
-   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. */
+   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SESSIONS_FULL: the sessions, their heads or lists
+   have no room for run->rows rows more; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider;
+   OOP_ODD: its run->rows rows are for the caller to take another way. */
 int oop_run_program(oop_run *run);
 
 /* Goes on behind the chunk of run->rows rows. */

@@ -182,14 +182,14 @@ static void count_rows(const int64_t *ids, const uint8_t *there, int64_t n, int6
         for (int64_t i = 0; i < n; i++) counts[ids[i]]++;
 }
 
-static int update_part(const oop_run *run, const oop_update *update, const oop_target *target, const int64_t *ids,
-                       const int64_t *rows, int64_t n, int64_t *room) {
+/* Of groups whose ids are below size. */
+static int update_part(const oop_run *run, const oop_update *update, const oop_target *target, int64_t size,
+                       const int64_t *ids, const int64_t *rows, int64_t n, int64_t *room) {
     uint8_t there_room[OOP_ROWS], known_room[OOP_ROWS];
     const uint8_t *there, *known;
     const void *values = values_of(run, update->value, rows, n, room, there_room, &there);
     const void *by = values_of(run, update->by, rows, n, room + OOP_ROWS, known_room, &known);
     void *const *arrays = target->arrays + update->array;
-    const int64_t size = target->keys->count;
     switch (update->kind) {
         case OOP_COUNT: count_rows(ids, there, n, arrays[0]); return OOP_OK;
         case OOP_SUM_INT: return oop_add_sum_int(ids, values, there, n, size, arrays[0], arrays[1], arrays[2]);
@@ -248,7 +248,7 @@ static int take_rows(oop_run *run, const chunk *c) {
         oop_target *target = &run->targets[one->target];
         const int64_t rows = one->end - one->start;
         for (int32_t u = 0; code == OOP_OK && u < run->update_count; u++)
-            code = update_part(run, &run->updates[u], target, p.ids + one->start,
+            code = update_part(run, &run->updates[u], target, target->keys->count, p.ids + one->start,
                                p.order ? p.order + one->start : NULL, rows, room);
         target->rows += rows;
     }

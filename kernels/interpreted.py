@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import TimeError
 from oop.kernels import views
-from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools, Ints
 from oop.kernels.dispatch import Kernels, kernels
 from oop.kernels.expressions import COMPUTED, Odd, Register
 from oop.kernels.signatures.groups import GroupTableBase
-from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTargets, TrainProgramBase
-from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Step
+from oop.kernels.signatures.programs import NO_ROWS, GuardState, SessionTarget, SliceTargets, TrainProgramBase
+from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Sessions, Step
 from oop.kernels.updates import UPDATES
 from oop.kernels.views.columns import NARROW, Column
 
@@ -289,14 +289,25 @@ class _ChunkRun:
             columns.append(Column("int", self.slots))
         known = len(target.codes)
         ids = target.codes.map(columns, len(self.left), rows)
-        groups = len(target.codes)
-        target.make_room(groups)
+        if code.sessions is not None:
+            ids, groups = self._extend(code.sessions, cast(SessionTarget, target), ids)
+        else:
+            groups = len(target.codes)
+            target.make_room(groups)
         arrays = [array[:groups] for array in target.arrays()]
         for update in code.updates:
             UPDATES[update.kind](self, update, ids, rows, arrays[update.array :])
         self.program._took[number] = self.program._took.get(number, 0) + len(ids)
         new = self.kernels.select_new(ids, known) if code.distinct else NO_ROWS
         return new if rows is None else rows[new]
+
+    def _extend(self, sessions: Sessions, target: SessionTarget, ids: Ints) -> tuple[Ints, int]:
+        """Take rows into the open sessions of their keys: the session of each row, and how many there may be."""
+        target.make_session_room(len(ids))
+        times = self._of(sessions.times).data
+        found = self.kernels.extend_sessions(ids, times, sessions.gap, target.heads, target.sessions, target.free)
+        target.extended(found, len(ids))
+        return found.slots, len(target.sessions)
 
     def _coded(self, table: GroupTableBase, text: Column, rows: Array | None) -> Column:
         """A text key by its codes in the rows that are taken."""

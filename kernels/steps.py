@@ -181,12 +181,20 @@ class Output(NamedTuple):
     kind: str
 
 
+class Sessions(NamedTuple):
+    """The register of the times, which are no later than the end of all times minus the ``gap``."""
+
+    times: int
+    gap: int | float
+
+
 @frozen(eq=False)
 class ProgramCode:
     """``keys`` are the registers of the key columns, of these ``kinds``, and ``slot`` is the register that says where
     in time a row's group stands. ``floats`` says of the guard whether times are floats. With ``outputs`` rows are
     handed out, with these columns, and go into no groups; if the code is ``distinct``, their keys do, and of each key
-    that is new in its slice only the first row is handed out."""
+    that is new in its slice only the first row is handed out. With ``sessions`` a row changes the aggregates of the
+    open session of its key; all rows then are of slice 0."""
 
     steps: tuple[Step, ...]
     registers: int
@@ -199,3 +207,4 @@ class ProgramCode:
     floats: bool = False
     outputs: tuple[Output, ...] | None = None
     distinct: bool = False
+    sessions: Sessions | None = None

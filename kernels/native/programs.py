@@ -7,7 +7,7 @@ data interface, which copies nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,16 @@ from oop.kernels.checks import FLOAT64, INT64_MAX, Array, check_window, float_ti
 from oop.kernels.native.columns import WIDTHS, check_bytes
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
+from oop.kernels.native.program_sessions import LentSessions
 from oop.kernels.scratch import lasting_array, new_array
-from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
+from oop.kernels.signatures.programs import (
+    NO_ROWS,
+    GuardState,
+    SessionTarget,
+    SliceTarget,
+    SliceTargets,
+    TrainProgramBase,
+)
 from oop.kernels.signatures.sums import beyond_error
 from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
 
@@ -65,6 +73,9 @@ class TrainProgram(TrainProgramBase):
         run.counts, run.mark_count = point(self.counts), code.marks
         run.targets, run.batches = self._targets, self._batches
         run.shard, run.shards, run.distinct = self.shard, self.shards, code.distinct
+        self._sessions = None if code.sessions is None else LentSessions(code.sessions, code.floats)
+        if self._sessions is not None:
+            run.sessions = self._sessions.struct
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
         self._room_for_rows = NO_ROWS
         for made, output in zip(self._outputs, code.outputs or (), strict=False):
@@ -170,6 +181,8 @@ class TrainProgram(TrainProgramBase):
             elif code == lib.OOP_TEXT_FULL:
                 self._text = np.empty(2 * run.needed, np.uint8)
                 run.text, run.text_room = point(self._text), len(self._text)
+            elif code == lib.OOP_SESSIONS_FULL:
+                self._make_session_room()
             elif code == lib.OOP_LATE_FULL:
                 self._make_late_room()
             elif code == lib.OOP_SPREAD and self._widen():
@@ -242,6 +255,8 @@ class TrainProgram(TrainProgramBase):
         self._known.append(target)
         made = self._targets[place]
         made.number, made.rows, made.known = number, 0, len(target.codes)
+        if self._sessions is not None:
+            self._sessions.lend(cast(SessionTarget, target))
         self._point_target(place)
         run.target_count = place + 1
         self._version = self.targets.version
@@ -254,12 +269,21 @@ class TrainProgram(TrainProgramBase):
         for key, text in target.texts.items():
             assert isinstance(text, GroupTable)
             made.texts[key] = text.table
-        target.make_room(codes.room)
-        if self._has_moments and len(self._moments) < 4 * codes.room:
-            self._moments = np.zeros(4 * codes.room)
+        room = codes.room
+        if self._sessions is None:
+            target.make_room(room)
+        else:  # aggregates are of sessions, which have room of their own
+            room = len(cast(SessionTarget, target).sessions)
+        if self._has_moments and len(self._moments) < 4 * room:
+            self._moments = np.zeros(4 * room)
             self._run.moments = point(self._moments)
         for i, array in enumerate(target.arrays()):
             made.arrays[i] = from_buffer("uint8_t[]", array)
+
+    def _make_session_room(self) -> None:
+        assert self._sessions is not None
+        self._sessions.make_room(cast(SessionTarget, self._known[0]))
+        self._point_target(0)
 
     def _make_late_room(self) -> None:
         run = self._run
@@ -270,6 +294,8 @@ class TrainProgram(TrainProgramBase):
 
     def _settle(self) -> None:
         """Tell the targets what they took."""
+        if self._sessions is not None:
+            self._sessions.settle()
         run, made = self._run, self._targets
         numbers, rows = [], []
         for place in range(run.target_count):

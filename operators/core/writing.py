@@ -17,8 +17,21 @@ from pyarrow import types
 
 from oop.errors import SchemaMismatch
 from oop.kernels import views
-from oop.kernels.steps import REAL, SIGNED, UNSIGNED, ColumnForm, Constant, Op, Output, ProgramCode, Step, Update
+from oop.kernels.steps import (
+    REAL,
+    SIGNED,
+    UNSIGNED,
+    ColumnForm,
+    Constant,
+    Op,
+    Output,
+    ProgramCode,
+    Sessions,
+    Step,
+    Update,
+)
 from oop.operators.core.times import FAR, NULL_SLOT
+from oop.punctuation.patterns import Bound
 
 INT, UINT, FLOAT, BOOL, TEXT = "int", "uint", "float", "bool", "text"
 """The kinds of registers: whole numbers and times, unsigned numbers, floats, and truth values. Of text a register has
@@ -264,6 +277,22 @@ class ProgramWriter:
         steps, constants = self._used(used)
         registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
         return ProgramCode(steps, self._registers, constants, registers, kinds, slot, updates, self.marks, self.floats)
+
+    def sessions(
+        self, times: int, gap: Bound, keys: Sequence[tuple[int, str]], updates: Iterable[Update]
+    ) -> ProgramCode:
+        """The program that ends here and takes rows into open sessions."""
+        # the times are used at the end, like a slot; all rows are of one slice
+        code = self.code(keys, times, updates)
+        constant = Constant(self.new(), 0, INT)
+        ends = Sessions(times, gap)
+        return replace(
+            code,
+            slot=constant.register,
+            constants=(*code.constants, constant),
+            registers=self._registers,
+            sessions=ends,
+        )
 
     def distinct(self, schema: pa.Schema, keys: Sequence[tuple[int, str]], slot: int) -> RowsCode:
         """The program that ends here and hands out the first row of each key, with these columns."""

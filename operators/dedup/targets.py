@@ -42,6 +42,10 @@ class SeenTargets:
     def version(self) -> int:
         return self.seen.version
 
+    @property
+    def fits(self) -> bool:
+        return True
+
     def begin(self) -> None:
         """A train begins."""
         self.seen.begin_train()

@@ -36,7 +36,7 @@ class InnerSuperbox:
 
     def take(self, batch: pa.RecordBatch) -> bool:
         """Let the program take a batch; False if it is not for a program."""
-        if batch.schema.metadata is not None or not batch.schema.equals(self.schema):
+        if batch.schema.metadata is not None or not batch.schema.equals(self.schema) or not self.targets.fits:
             return False
         begin = perf_counter()
         program = self.program

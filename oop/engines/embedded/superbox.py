@@ -117,6 +117,9 @@ class RunningSuperbox:
 
     def take(self, train: Sequence[Element]) -> int | None:
         """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
+        for lane in self.lanes:
+            if not lane.targets.fits:
+                return None
         batches = self.guard.begin(train)
         if batches is None:
             return None
