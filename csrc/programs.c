@@ -1,7 +1,9 @@
 #include "programs.h"
 
 #include "chunks.h"
+#include "distinct.h"
 #include "exchange.h"
+#include "extending.h"
 #include "expressions.h"
 #include "guards.h"
 #include "partition.h"
@@ -138,8 +140,7 @@ static int run_chunk(oop_run *run, chunk *c) {
         int code = run_step(run, &run->steps[s], c);
         if (code != OOP_OK) return code;
     }
-    if (run->kept) return hand_out(run, c);
-    return run->shard_register < 0 ? take_rows(run, c) : send_rows(run, c);
+    return run->shard_register < 0 ? end_chunk(run, c) : send_rows(run, c);
 }
 
 /* What a chunk that is to begin again must find as it was. */

@@ -1,5 +1,5 @@
 /* Programs: what passes rows, up to and including what an aggregate does with a row, for a whole train in one call. One
-   that ends before any state hands its rows out.
+   that ends before any state hands its rows out. So does one that ends at a dedup, whose keys stay behind.
 
    A program is a list of steps over registers, and a register is a column of at most OOP_ROWS rows. The rows of a train
    are taken in chunks of that many, and every step works on a whole chunk, which stays in the cache meanwhile. A chunk
@@ -11,6 +11,7 @@
 
 #include "arrow.h"
 #include "groups.h"
+#include "sessions.h"
 #include "status.h"
 
 enum oop_program_sizes {
@@ -113,10 +114,31 @@ typedef struct {
 typedef struct {
     int64_t number;
     int64_t rows; /* that this run brought */
+    int64_t known; /* keys that it had before the present chunk; a dedup hands out the first rows of all others */
     oop_table *keys;
     oop_table *texts[OOP_KEYS]; /* of keys that are text: where they get their codes */
     void *arrays[OOP_ARRAYS];
 } oop_target;
+
+/* The open sessions of a program that ends at sessions; its one target has their keys, and arrays by slot. The lists are
+   of the whole train. */
+typedef struct {
+    uint32_t *heads; /* by key */
+    int64_t head_room;
+    oop_session *records;
+    int64_t room;
+    const uint32_t *free; /* new sessions take slots from the end on */
+    int64_t frees;
+    int64_t *lowered;  /* sessions that begin earlier now */
+    int64_t *absorbed; /* sessions that were bridged to a newer one; their aggregates are not merged yet */
+    int64_t lowers, merges, list_room;
+    int64_t steps; /* how many sessions were looked at in vain */
+    int64_t rows;
+    int64_t gap;
+    double gap_float;
+    int32_t times; /* the register of the times */
+    int32_t is_float;
+} oop_open_sessions;
 
 typedef struct {
     const oop_step *steps;
@@ -170,14 +192,18 @@ typedef struct {
     int32_t carried_count;
     const int32_t *carried;  /* the registers that the end reads, which are sent */
     oop_sent *sent;          /* for each shard those columns */
+    int64_t *sent_numbers;   /* for each shard their numbers in the train; NULL: nobody asks */
     int64_t *sent_rows;      /* for each shard, how many */
     int64_t sent_room;
     int64_t sender, taken;   /* how far the rows that were sent here have been taken: rows of this sender */
     int64_t take_most;       /* rows that are taken at a time */
 
+    oop_open_sessions *sessions; /* NULL: the program does not end at sessions */
+
     int64_t *kept;       /* the rows of the train that came through; NULL: rows are not handed out, but taken in */
     int64_t kept_count;
     int32_t whole;       /* have all rows come through so far? Then kept is not filled. */
+    int32_t distinct;    /* does only the first row of each key come through? */
     int32_t output_count;
     oop_output *outputs;
 
@@ -195,10 +221,11 @@ typedef struct {
 /* Runs the rest of the train. Returns OOP_OK at its end, and otherwise what the chunk that comes next needs:
    OOP_NO_TARGET: run->needed is a slice that has no target; OOP_FULL, OOP_FULL_BYTES: the keys of target run->needed
    must grow, and its arrays with them; OOP_NO_NULLS: its key run->column has no room for nulls; OOP_LATE_FULL: there is
-   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SPREAD: rows go to more than OOP_TARGETS slices,
-   which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. OOP_USER_FAILED and
-   OOP_SUM_OUTSIDE are errors, which end the run: some rows of the chunk are in their groups. The target of a row that a
-   user's function refused is run->needed. */
+   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SESSIONS_FULL: the sessions, their heads or lists
+   have no room for run->rows rows more; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider;
+   OOP_ODD: its run->rows rows are for the caller to take another way. OOP_USER_FAILED and OOP_SUM_OUTSIDE are errors,
+   which end the run: some rows of the chunk are in their groups. The target of a row that a user's function refused is
+   run->needed. */
 int oop_run_program(oop_run *run);
 
 /* Begins a train in which rows are sent. */

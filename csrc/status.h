@@ -18,7 +18,8 @@ enum oop_status {
     OOP_SPREAD = 12,
     OOP_TEXT_FULL = 13,
     OOP_ODD = 14,
-    OOP_USER_FAILED = 15
+    OOP_USER_FAILED = 15,
+    OOP_SESSIONS_FULL = 16
 };
 
 #endif

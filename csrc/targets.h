@@ -183,14 +183,14 @@ static void count_rows(const int64_t *ids, const uint8_t *there, int64_t n, int6
         for (int64_t i = 0; i < n; i++) counts[ids[i]]++;
 }
 
-static int update_part(oop_run *run, const oop_update *update, const oop_target *target, const int64_t *ids,
-                       const int64_t *rows, int64_t n, int64_t *room) {
+/* Of groups whose ids are below size. */
+static int update_part(oop_run *run, const oop_update *update, const oop_target *target, int64_t size,
+                       const int64_t *ids, const int64_t *rows, int64_t n, int64_t *room) {
     uint8_t there_room[OOP_ROWS], known_room[OOP_ROWS];
     const uint8_t *there, *known;
     const void *values = values_of(run, update->value, rows, n, room, there_room, &there);
     const void *by = values_of(run, update->by, rows, n, room + OOP_ROWS, known_room, &known);
     void *const *arrays = target->arrays + update->array;
-    const int64_t size = target->keys->count;
     switch (update->kind) {
         case OOP_COUNT: count_rows(ids, there, n, arrays[0]); return OOP_OK;
         case OOP_SUM_INT: return oop_add_sum_int(ids, values, there, n, size, arrays[0], arrays[1], arrays[2]);
@@ -210,39 +210,48 @@ static int update_part(oop_run *run, const oop_update *update, const oop_target 
     }
 }
 
-static int take_rows(oop_run *run, chunk *c) {
+/* Tells the rows of the chunk, of which there is at least one, apart by slice, and gives them the ids of their groups.
+   `room` is behind what that leaves in the scratch. */
+static int map_rows(oop_run *run, const chunk *c, parting *p, int64_t **room) {
     const int64_t n = c->n;
     oop_column columns[OOP_KEYS];
-    parting p;
-    if (!n) return OOP_OK;
-    p.ids = run->scratch + 2 * OOP_ROWS;
-    int64_t *order = p.ids + OOP_ROWS, *spare = order + OOP_ROWS + 16, *room = spare + OOP_ROWS + 16;
-    int code = find_parts(run, run->registers[run->slot].data, n, order, spare, &p);
+    p->ids = run->scratch + 2 * OOP_ROWS;
+    int64_t *order = p->ids + OOP_ROWS, *spare = order + OOP_ROWS + 16;
+    *room = spare + OOP_ROWS + 16;
+    int code = find_parts(run, run->registers[run->slot].data, n, order, spare, p);
     int alone = 0;
     for (int32_t k = 0; k < run->key_count; k++) {
         const oop_register *key = &run->registers[run->keys[k]];
         if (!key->width) {
             alone = run->key_count == 1;
-            for (int64_t i = 0; code == OOP_OK && i < p.count; i++) code = code_part(run, c, &p, &p.parts[i], k, alone);
+            for (int64_t i = 0; code == OOP_OK && i < p->count; i++) code = code_part(run, c, p, &p->parts[i], k, alone);
             columns[k] = (oop_column){run->codes + k * OOP_ROWS, NULL, NULL, n * 4, 4, 0};
             continue;
         }
         columns[k] = (oop_column){key->data, NULL, key->valid, n * key->width, key->width, key->is_float};
     }
-    p.packed = NULL;
-    if (code == OOP_OK && run->key_count && !alone && run->targets[p.parts[0].target].keys->packed) {
-        p.packed = (uint64_t *)room; /* which has no other use before ids are known */
-        p.nulls = (uint32_t *)(room + OOP_ROWS);
-        if (!oop_pack_keys(columns, run->key_count, n, p.packed, p.nulls)) p.nulls = NULL;
+    p->packed = NULL;
+    if (code == OOP_OK && run->key_count && !alone && run->targets[p->parts[0].target].keys->packed) {
+        p->packed = (uint64_t *)*room; /* which has no other use before ids are known */
+        p->nulls = (uint32_t *)(*room + OOP_ROWS);
+        if (!oop_pack_keys(columns, run->key_count, n, p->packed, p->nulls)) p->nulls = NULL;
     }
-    for (int64_t i = 0; code == OOP_OK && !alone && i < p.count; i++) code = map_part(run, &p, &p.parts[i], columns, n);
+    for (int64_t i = 0; code == OOP_OK && !alone && i < p->count; i++) code = map_part(run, p, &p->parts[i], columns, n);
+    return code;
+}
+
+static int take_rows(oop_run *run, const chunk *c) {
+    int64_t *room;
+    parting p;
+    if (!c->n) return OOP_OK;
+    int code = map_rows(run, c, &p, &room);
     for (int64_t i = 0; code == OOP_OK && i < p.count; i++) {
         const part *one = &p.parts[i];
         oop_target *target = &run->targets[one->target];
         const int64_t rows = one->end - one->start;
         run->needed = one->target;
         for (int32_t u = 0; code == OOP_OK && u < run->update_count; u++)
-            code = update_part(run, &run->updates[u], target, p.ids + one->start,
+            code = update_part(run, &run->updates[u], target, target->keys->count, p.ids + one->start,
                                p.order ? p.order + one->start : NULL, rows, room);
         target->rows += rows;
     }

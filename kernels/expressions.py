@@ -31,6 +31,10 @@ class Register(NamedTuple):
             return self
         return Register(self.data[:rows], None if self.valid is None else self.valid[:rows])
 
+    def take(self, rows: Array) -> Register:
+        """The rows with these numbers."""
+        return Register(self.data[rows], None if self.valid is None else self.valid[rows])
+
 
 Computed: TypeAlias = Callable[[Step, Register, Register, Register], Register]
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import TimeError
 from oop.kernels import views
-from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools, Ints
 from oop.kernels.dispatch import Kernels, kernels
 from oop.kernels.expressions import COMPUTED, Odd, Register
 from oop.kernels.signatures.groups import GroupTableBase
-from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTargets, TrainProgramBase
-from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Step
+from oop.kernels.signatures.programs import NO_ROWS, GuardState, SessionTarget, SliceTargets, TrainProgramBase
+from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Sessions, Step
 from oop.kernels.updates import UPDATES
 from oop.kernels.views.columns import NARROW, Column
 
@@ -33,6 +33,15 @@ class _Chunk(NamedTuple):
     pieces: list[pa.RecordBatch]
     first: int
     rows: int
+
+
+class SentRows(NamedTuple):
+    """Of a chunk, what the end of the program reads of the rows that have come through, their numbers in the train, and
+    their shards."""
+
+    registers: dict[int, Register]
+    numbers: Register
+    shards: Array
 
 
 class InterpretedProgram(TrainProgramBase):
@@ -62,8 +71,7 @@ class InterpretedProgram(TrainProgramBase):
         self.batches, self.guard, self.targets, self._under_way = batches, guard, targets, True
         self._batch = self._row = self._done = self._promise = 0
         self._first, self._end = first, end
-        self.sent: list[dict[int, Register]] = []
-        """Of each chunk, what the end of the program reads of the rows that are left, and their shards."""
+        self.sent: list[SentRows] = []
         self._late: list[Array] = []
         self._broken: list[Array] = []
         self._took: dict[int, int] = {}
@@ -74,15 +82,13 @@ class InterpretedProgram(TrainProgramBase):
         if not self._under_way:
             self.late = self.broken = NO_ROWS
             return
-        rows = sum(batch.num_rows for batch in self.batches)
         self.batches, self._under_way = (), False
-        if self.code.outputs is not None:
-            self._hand_out(rows)
         self.late = np.concatenate(self._late) if self._late else NO_ROWS
         self.broken = np.concatenate(self._broken) if self._broken else NO_ROWS
         self._settle()
 
-    def _hand_out(self, rows: int) -> None:
+    def _hand_out(self) -> None:
+        rows = sum(batch.num_rows for batch in self.batches)
         kept = np.concatenate([NO_ROWS, *self._kept])
         self.kept = None if len(kept) == rows else kept
         outputs = self.code.outputs or ()
@@ -115,9 +121,10 @@ class InterpretedProgram(TrainProgramBase):
     def take_sent(self, senders: Sequence[TrainProgramBase]) -> None:
         for sender in senders:
             assert isinstance(sender, InterpretedProgram)
-            for registers in sender.sent:
-                rows = np.flatnonzero(registers[-1].data == self.shard)
-                _ChunkRun(self, _Chunk([], 0, len(rows))).take_sent(registers, rows)
+            for sent in sender.sent:
+                _ChunkRun(self, _Chunk([], 0, 0)).take_sent(sent)
+        if self.code.outputs is not None:
+            self._hand_out()
 
     def go_on(self) -> tuple[int, int] | None:
         if self._first:
@@ -127,6 +134,8 @@ class InterpretedProgram(TrainProgramBase):
             if not chunk.rows:
                 if self._end is None:
                     self._pass_promises(INT64_MAX)
+                if self.code.outputs is not None and self.code.shard is None:
+                    self._hand_out()
                 return None
             run = _ChunkRun(self, chunk)
             try:
@@ -184,7 +193,7 @@ class _ChunkRun:
                 self.registers[step.out] = COMPUTED[step.op](step, self._of(step.a), self._of(step.b), self._of(step.c))
         self.slots = NO_ROWS
         self.numbers: list[int] = []
-        if self.code.outputs is None and self.code.shard is None:
+        if self.code.shard is None and (self.code.outputs is None or self.code.distinct):
             self._find_slices()
             if len(self.numbers) > MOST_PARTS:
                 raise Odd
@@ -309,29 +318,40 @@ class _ChunkRun:
         if len(self.late):
             program._late.append(self.late)
             program._broken.append(self.broken)
-        if self.code.outputs is not None:
-            program._kept.append(self.chunk.first + self.left)
-            program._columns.append([self._of(output.register) for output in self.code.outputs])
-        elif self.code.shard is not None:
-            sent = {number: self._of(number) for number in self.code.carried()}
-            program.sent.append({**sent, -1: self._of(self.code.shard)})
-        self._take_slices()
+        if self.code.shard is None:
+            self._end()
+            return
+        sent = {number: self._of(number) for number in self.code.carried()}
+        numbers = Register(self.chunk.first + self.left, None)
+        program.sent.append(SentRows(sent, numbers, self._of(self.code.shard).data))
 
-    def take_sent(self, registers: dict[int, Register], rows: Array) -> None:
+    def take_sent(self, sent: SentRows) -> None:
         """Take those rows of a chunk of another program that were sent here."""
-        for number, of in registers.items():
-            self.registers[number] = Register(of.data[rows], None if of.valid is None else of.valid[rows])
+        rows = np.flatnonzero(sent.shards == self.program.shard)
+        self.left = sent.numbers.take(rows).data
+        self.registers.update({number: of.take(rows) for number, of in sent.registers.items()})
         self.slots, self.numbers = NO_ROWS, []
         self._find_slices()
-        self._take_slices()
+        self._end()
 
-    def _take_slices(self) -> None:
+    def _end(self) -> None:
+        """What the program does with rows that have passed all steps."""
+        new = [NO_ROWS]
         for place, number in enumerate(self.numbers):
             rows = None if self.order is None else self.order[self.starts[place] : self.starts[place + 1]]
-            self._take(number, rows)
+            new.append(self._take(number, rows))
+        if self.code.outputs is not None:
+            self._hand_out(np.sort(np.concatenate(new)) if self.code.distinct else np.arange(len(self.left)))
 
-    def _take(self, number: int, rows: Array | None) -> None:
-        """Take rows into the groups of their slice: all that are left, or those with these numbers."""
+    def _hand_out(self, rows: Array) -> None:
+        """Hand out those with these numbers of the rows that are left."""
+        program = self.program
+        program._kept.append(self.chunk.first + self.left[rows])
+        program._columns.append([self._of(output.register).take(rows) for output in self.code.outputs or ()])
+
+    def _take(self, number: int, rows: Array | None) -> Array:
+        """Take rows into the groups of their slice: all that are left, or those with these numbers. The result is the
+        first rows of new groups."""
         targets, code = self.program.targets, self.code
         target = targets.target(number)
         alone = len(code.keys) == 1 and not targets.slotted  # then the ids of a text are those of its group
@@ -341,13 +361,27 @@ class _ChunkRun:
             columns.append(column if alone or key not in self.texts else self._coded(target.texts[place], column, rows))
         if targets.slotted:
             columns.append(Column("int", self.slots))
+        known = len(target.codes)
         ids = target.codes.map(columns, len(self.left), rows)
-        groups = len(target.codes)
-        target.make_room(groups)
+        if code.sessions is not None:
+            ids, groups = self._extend(code.sessions, cast(SessionTarget, target), ids)
+        else:
+            groups = len(target.codes)
+            target.make_room(groups)
         arrays = [array[:groups] for array in target.arrays()]
         for update in code.updates:
             UPDATES[update.kind](self, update, ids, rows, arrays[update.array :])
         self.program._took[number] = self.program._took.get(number, 0) + len(ids)
+        new = self.kernels.select_new(ids, known) if code.distinct else NO_ROWS
+        return new if rows is None else rows[new]
+
+    def _extend(self, sessions: Sessions, target: SessionTarget, ids: Ints) -> tuple[Ints, int]:
+        """Take rows into the open sessions of their keys: the session of each row, and how many there may be."""
+        target.make_session_room(len(ids))
+        times = self._of(sessions.times).data
+        found = self.kernels.extend_sessions(ids, times, sessions.gap, target.heads, target.sessions, target.free)
+        target.extended(found, len(ids))
+        return found.slots, len(target.sessions)
 
     def _coded(self, table: GroupTableBase, text: Column, rows: Array | None) -> Column:
         """A text key by its codes in the rows that are taken."""
@@ -385,7 +419,8 @@ def _filled(constant: Constant) -> Register:
 
 def _joined(chunks: Sequence[Register], kind: str) -> tuple[Array, Bools | None]:
     """A column of rows that are handed out, of its chunks."""
-    data = np.concatenate([np.zeros(0, _DTYPES[kind]), *(chunk.data for chunk in chunks)])
+    plain = [chunk.data.view(np.int64) if chunk.data.dtype == np.uint64 else chunk.data for chunk in chunks]
+    data = np.concatenate([np.zeros(0, _DTYPES[kind]), *plain])
     there = [np.ones(len(chunk.data), np.bool_) if chunk.valid is None else chunk.valid for chunk in chunks]
     valid = np.concatenate([np.ones(0, np.bool_), *there])
     return data, None if valid.all() else valid

@@ -1,5 +1,5 @@
 """Programs as data: what passes rows, up to and including what an aggregate does with a row. A program that ends before
-any state hands its rows out.
+any state hands its rows out, and so does one that ends at a dedup, whose keys stay behind.
 
 A `ProgramCode` is a list of steps over registers. A register is a column of the rows that are left at that point: whole
 numbers (also times) and floats have 64 bits, truth values a byte, and keys have their own width. Operators write codes
@@ -189,11 +189,20 @@ class Output(NamedTuple):
     kind: str
 
 
+class Sessions(NamedTuple):
+    """The register of the times, which are no later than the end of all times minus the ``gap``."""
+
+    times: int
+    gap: int | float
+
+
 @frozen(eq=False)
 class ProgramCode:
     """``keys`` are the registers of the key columns, of these ``kinds``, and ``slot`` is the register that says where
     in time a row's group stands. ``floats`` says of the guard whether times are floats. With ``outputs`` rows are
-    handed out, with these columns, and go into no groups. ``shard`` is the register that says which shard's a row is,
+    handed out, with these columns, and go into no groups; if the code is ``distinct``, their keys do, and of each key
+    that is new in its slice only the first row is handed out. With ``sessions`` a row changes the aggregates of the
+    open session of its key; all rows then are of slice 0. ``shard`` is the register that says which shard's a row is,
     if there are several."""
 
     steps: tuple[Step, ...]
@@ -206,10 +215,15 @@ class ProgramCode:
     marks: int
     floats: bool = False
     outputs: tuple[Output, ...] | None = None
+    distinct: bool = False
+    sessions: Sessions | None = None
     shard: int | None = None
 
     def carried(self) -> list[int]:
         """The registers that its end reads of a row, which go along with a row that is sent to a shard."""
         values = (register for update in self.updates for register in (update.value, update.by) if register >= 0)
+        outputs = (output.register for output in self.outputs or ())
+        times = () if self.sessions is None else (self.sessions.times,)
         constants = {constant.register for constant in self.constants}
-        return [register for register in dict.fromkeys((*self.keys, self.slot, *values)) if register not in constants]
+        read = dict.fromkeys((*self.keys, self.slot, *times, *values, *outputs))
+        return [register for register in read if register not in constants]

@@ -7,7 +7,7 @@ data interface, which copies nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +16,22 @@ from oop.kernels.checks import FLOAT64, INT64_MAX, Array, check_window, float_ti
 from oop.kernels.native.columns import WIDTHS, check_bytes
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
+from oop.kernels.native.program_exchange import Exchange
+from oop.kernels.native.program_sessions import LentSessions
 from oop.kernels.scratch import lasting_array, new_array
-from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
+from oop.kernels.signatures.programs import (
+    NO_ROWS,
+    GuardState,
+    SessionTarget,
+    SliceTarget,
+    SliceTargets,
+    TrainProgramBase,
+)
 from oop.kernels.signatures.sums import beyond_error
 from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
 from oop.kernels.user.folds import KINDS
 
 _ROWS = lib.OOP_ROWS
-_WIDE = 16  # values that a store writes at once, at most
 _OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
 _TYPES = {"int": np.int64, "float": np.float64, "bool": np.uint8}
 _ARRAY = ffi.sizeof("struct ArrowArray")
@@ -69,37 +77,15 @@ class TrainProgram(TrainProgramBase):
         run.scratch, run.counted = self._array(11 * _ROWS, np.int64), self._array(max(code.marks, 1), np.int64)
         run.counts, run.mark_count = point(self.counts), code.marks
         run.targets, run.batches = self._targets, self._batches
-        self._point_exchange()
+        self._exchange = Exchange(run, code, self.shard, self.shards)
+        run.distinct = code.distinct
+        self._sessions = None if code.sessions is None else LentSessions(code.sessions, code.floats)
+        if self._sessions is not None:
+            run.sessions = self._sessions.struct
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
         self._room_for_rows = NO_ROWS
         for made, output in zip(self._outputs, code.outputs or (), strict=False):
             made.number = output.register
-
-    def _point_exchange(self) -> None:
-        """Make what rows that are sent to other shards need; their arrays come with the first train."""
-        run, code = self._run, self.code
-        run.shard, run.shards = self.shard, self.shards
-        run.shard_register = -1 if code.shard is None else code.shard
-        carried = code.carried()
-        self._carried = ffi.new("int32_t[]", [*carried, 0])
-        self._sent = ffi.new("oop_sent[]", max(self.shards * len(carried), 1))
-        self._sent_arrays: list[Array] = []
-        self._senders = ffi.new("oop_run *[]", self.shards)
-        run.carried, run.carried_count, run.sent = self._carried, len(carried), self._sent
-        run.sent_rows = self._array(self.shards, np.int64)
-
-    def _make_sent_room(self, rows: int) -> None:
-        """Make room for all rows of a part in each shard, and somewhat more, because wide vectors write more values."""
-        run = self._run
-        if rows + _WIDE <= run.sent_room:
-            return
-        room = rows + rows // 4 + _WIDE
-        count = self.shards * run.carried_count
-        self._sent_arrays = [lasting_array(count * room, np.int64), np.empty(count * room, np.uint8)]
-        for i in range(count):
-            data, valid = (array[i * room : (i + 1) * room] for array in self._sent_arrays)
-            self._sent[i].data, self._sent[i].valid = from_buffer("uint8_t[]", data.view(np.uint8)), point(valid)
-        run.sent_room = room
 
     def _make_registers(self) -> None:
         """Give every register room for a chunk, and fill constants."""
@@ -161,8 +147,7 @@ class TrainProgram(TrainProgramBase):
             self._forget_targets()
         self._first, run.end = first, INT64_MAX if end is None else end
         if self.code.shard is not None:
-            lib.oop_begin_exchange(run)
-            self._make_sent_room(sum(map(len, batches)) - first if end is None else end - first)
+            self._exchange.begin((sum(map(len, batches)) if end is None else end) - first)
 
     def _make_room_for_rows(self, rows: int, outputs: Sequence[Output]) -> None:
         """Make room for the rows of a train that are handed out. Computed columns live on in batches, so their arrays
@@ -171,7 +156,9 @@ class TrainProgram(TrainProgramBase):
         if rows >= len(self._room_for_rows):  # one is more than none, so that there always is an address
             self._room_for_rows = np.empty(max(2 * len(self._room_for_rows), rows + 1), np.int64)
             run.kept = point(self._room_for_rows)
-        self._made = [(lasting_array(rows, _TYPES[output.kind]), new_array(rows, np.uint8)) for output in outputs]
+        # of a dedup, half the rows may come through or fewer, whose columns are copied in the end
+        made = new_array if self.code.distinct else lasting_array
+        self._made = [(made(rows, _TYPES[output.kind]), new_array(rows, np.uint8)) for output in outputs]
         for made, (data, valid) in zip(self._outputs, self._made, strict=False):
             made.data, made.valid, made.has_nulls = from_buffer("uint8_t[]", data.view(np.uint8)), point(valid), 0
         run.outputs, run.output_count = self._outputs, len(outputs)
@@ -199,6 +186,7 @@ class TrainProgram(TrainProgramBase):
     def go_on(self) -> tuple[int, int] | None:
         run = self._run
         self._read_guard()
+        self._look_at_targets()
         if run.done < self._first:
             lib.oop_pass_rows(run, self._first)
         while (code := lib.oop_run_program(run)) != OK:
@@ -215,18 +203,27 @@ class TrainProgram(TrainProgramBase):
             else:
                 self._make_way(code)
         self._write_guard()
+        if self.code.outputs is not None and self.code.shard is None:
+            self._hand_out()
         return None
 
     def take_sent(self, senders: Sequence[TrainProgramBase]) -> None:
         run = self._run
-        for i, sender in enumerate(senders):
-            assert isinstance(sender, TrainProgram)
-            self._senders[i] = sender._run
-        while (code := lib.oop_take_sent(run, self._senders)) != OK:
+        self._look_at_targets()
+        runs = self._exchange.senders([sender._run for sender in senders if isinstance(sender, TrainProgram)])
+        while (code := lib.oop_take_sent(run, runs)) != OK:
             if code == lib.OOP_SPREAD and not self._widen():
                 run.take_most = lib.OOP_TARGETS
             else:
                 self._make_way(code)
+        if self.code.outputs is not None:
+            self._hand_out()
+
+    def _look_at_targets(self) -> None:
+        """Forget targets that somebody else has changed: the rows of an odd chunk come to them another way."""
+        if self.targets.version != self._version:
+            self._settle()
+            self._forget_targets()
 
     def _make_way(self, code: int) -> None:
         """Let the targets have what rows need to get into them."""
@@ -234,6 +231,8 @@ class TrainProgram(TrainProgramBase):
             self._add_target(self._run.needed)
         elif code in (lib.OOP_FULL, lib.OOP_FULL_BYTES, lib.OOP_NO_NULLS):
             self._change_table(code)
+        elif code == lib.OOP_SESSIONS_FULL:
+            self._make_session_room()
         elif code == lib.OOP_SUM_OUTSIDE:
             raise beyond_error()
         elif code == lib.OOP_USER_FAILED:
@@ -320,7 +319,9 @@ class TrainProgram(TrainProgramBase):
         place = run.target_count
         self._known.append(target)
         made = self._targets[place]
-        made.number, made.rows = number, 0
+        made.number, made.rows, made.known = number, 0, len(target.codes)
+        if self._sessions is not None:
+            self._sessions.lend(cast(SessionTarget, target))
         self._point_target(place)
         run.target_count = place + 1
         self._version = self.targets.version
@@ -333,12 +334,21 @@ class TrainProgram(TrainProgramBase):
         for key, text in target.texts.items():
             assert isinstance(text, GroupTable)
             made.texts[key] = text.table
-        target.make_room(codes.room)
-        if self._has_moments and len(self._moments) < 4 * codes.room:
-            self._moments = np.zeros(4 * codes.room)
+        room = codes.room
+        if self._sessions is None:
+            target.make_room(room)
+        else:  # aggregates are of sessions, which have room of their own
+            room = len(cast(SessionTarget, target).sessions)
+        if self._has_moments and len(self._moments) < 4 * room:
+            self._moments = np.zeros(4 * room)
             self._run.moments = point(self._moments)
         for i, array in enumerate(target.arrays()):
             made.arrays[i] = from_buffer("uint8_t[]", array)
+
+    def _make_session_room(self) -> None:
+        assert self._sessions is not None
+        self._sessions.make_room(cast(SessionTarget, self._known[0]))
+        self._point_target(0)
 
     def _make_late_room(self) -> None:
         run = self._run
@@ -349,6 +359,8 @@ class TrainProgram(TrainProgramBase):
 
     def _settle(self) -> None:
         """Tell the targets what they took."""
+        if self._sessions is not None:
+            self._sessions.settle()
         run, made = self._run, self._targets
         numbers, rows = [], []
         for place in range(run.target_count):
@@ -376,9 +388,8 @@ class TrainProgram(TrainProgramBase):
         else:
             self.late = self.broken = NO_ROWS
         self._settle()
-        self._version = self.targets.version
-        if self.code.outputs is not None:
-            self._hand_out()
+        # if slices have become wider, which `took` may do, targets are asked for again
+        self._version = self.targets.version if self.targets.shift == run.shift else -1
 
     def _hand_out(self) -> None:
         run = self._run
@@ -389,7 +400,11 @@ class TrainProgram(TrainProgramBase):
         self.columns = []
         for output, (data, valid) in zip(self._outputs, made, strict=False):
             there = valid[:rows].astype(np.bool_) if output.has_nulls else None
-            self.columns.append((data[:rows], None if there is None or there.all() else there))
+            values = data[:rows]
+            if self.code.distinct:
+                values = lasting_array(rows, data.dtype)
+                values[:] = data[:rows]
+            self.columns.append((values, None if there is None or there.all() else there))
 
 
 def _write_step(made: Any, step: Step) -> None:

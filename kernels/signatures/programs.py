@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from oop.kernels.checks import Array, Bools, Ints, KernelError
 from oop.kernels.signatures.groups import GroupTableBase
+from oop.kernels.signatures.sessions import Extended, Slots
 from oop.kernels.signatures.stem import KernelWithState, Stem
 from oop.kernels.steps import ProgramCode
 
@@ -67,12 +68,41 @@ class SliceTarget(Protocol):
         ...
 
 
+class SessionTarget(SliceTarget, Protocol):
+    """The open sessions of all keys (`oop.kernels.signatures.sessions`); the arrays have their aggregates by slot."""
+
+    @property
+    def heads(self) -> Slots: ...
+
+    @property
+    def sessions(self) -> Array: ...
+
+    @property
+    def free(self) -> Slots:
+        """The slots that are free."""
+        ...
+
+    def make_session_room(self, rows: int) -> None:
+        """Let there be a head for each key, and free slots for so many rows."""
+        ...
+
+    def extended(self, found: Extended, rows: int) -> None:
+        """Called with what became of so many rows. The aggregates of absorbed sessions are still to be merged into
+        those of the survivors."""
+        ...
+
+
 class SliceTargets(Protocol):
     """Where rows go, by slice. A slice has ``2 ** shift`` slots; with ``slotted`` the slot is the last key column.
 
     ``version`` is another number whenever a target, or an array of one, may have been replaced by anyone but the
     program.
     """
+
+    @property
+    def fits(self) -> bool:
+        """Can a program bring rows now? If not, they go the operator's own way."""
+        ...
 
     @property
     def shift(self) -> int: ...
@@ -102,6 +132,7 @@ class NoTargets:
 
     shift = version = 0
     slotted = False
+    fits = True
 
     def begin(self) -> None:
         """A train begins."""

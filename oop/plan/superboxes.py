@@ -7,12 +7,13 @@ first program hands its rows out, and another one begins behind it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from oop.frozen import frozen
 from oop.kernels.steps import ProgramCode
+from oop.operators.core.spec import UsedColumns
 from oop.operators.core.writing import ProgramWriter, RowsCode, Unwritten
 from oop.operators.passing.union import Union
 from oop.plan.graph import Node, consumers, needed_columns, walk
@@ -20,8 +21,8 @@ from oop.plan.graph import Node, consumers, needed_columns, walk
 
 @frozen(eq=False)
 class Superbox:
-    """Nodes that follow each other and become one program. The first may be a source. If the last one has no state, the
-    program hands out ``rows``.
+    """Nodes that follow each other and become one program. The first may be a source. If the last one has no state, or
+    is a dedup, the program hands out ``rows``.
 
     ``reason`` says why it goes no further than it does, at the node that ``stops`` it. Without ``code`` that is the
     first node, or nothing is gained.
@@ -38,7 +39,7 @@ class Superbox:
     @property
     def has_state(self) -> bool:
         """Does its program put rows into the state of its last node?"""
-        return self.code is not None and self.rows is None
+        return self.code is not None and (self.rows is None or self.code.distinct)
 
 
 def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
@@ -53,7 +54,9 @@ def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
     (['Source', 'Filter', 'Bucket', 'Aggregate'], ['LOAD', 'GUARD', 'MARK', 'LOAD'])
     """
     readers, nodes, needed = consumers(root), walk(root), needed_columns(root)
-    found = [_superbox(_path(node, readers), node.input_schemas()[0], parts) for node in nodes if node.is_source]
+    found = [
+        _superbox(_path(node, readers), node.input_schemas()[0], parts, needed) for node in nodes if node.is_source
+    ]
     inside = {id(node) for superbox in found if superbox.code is not None for node in superbox.nodes}
     for node in nodes:
         if id(node) in inside or node.is_source or len(node.inputs) != 1 or node.inputs[0].route is not None:
@@ -61,7 +64,7 @@ def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
         before = node.inputs[0].node
         wanted = needed[id(before)]
         given = pa.schema([field for field in before.schema if wanted is None or field.name in wanted])
-        superbox = _superbox(_path(node, readers), given, parts)
+        superbox = _superbox(_path(node, readers), given, parts, needed)
         if superbox.code is not None:
             found.append(superbox)
             inside.update(map(id, superbox.nodes))
@@ -93,7 +96,7 @@ def _path(first: Node, readers: dict[int, list[tuple[Node, int]]]) -> list[Node]
     return path
 
 
-def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool) -> Superbox:
+def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool, needed: Mapping[int, UsedColumns]) -> Superbox:
     place, reason = 0, ""
     try:
         writer = ProgramWriter(schema)
@@ -102,7 +105,10 @@ def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool) -> Superbox:
             attempt = writer.copy()
             if parts and not path[0].is_source and node.spec.shard_columns(node.input_schemas()) is not None:
                 raise Unwritten("it is spread over threads")
+            attempt.wanted = needed[id(node)]
             code = node.spec.write(attempt, node.input_schemas())
+            if isinstance(code, RowsCode):
+                return Superbox(tuple(path[: place + 1]), schema, code.code, code)
             if code is not None:
                 return Superbox(tuple(path[: place + 1]), schema, code)
             writer = attempt

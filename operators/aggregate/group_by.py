@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.frozen import frozen
 from oop.kernels.dictionaries import concat_batches
-from oop.kernels.steps import Op, ProgramCode
+from oop.kernels.steps import ProgramCode
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64, covered, group_columns
 from oop.operators.core.marks import is_late, is_partial
@@ -22,8 +22,8 @@ from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.row_text import show_row
 from oop.operators.core.spec import UsedColumns
-from oop.operators.core.times import FAR, NULL_SLOT, slots_of
-from oop.operators.core.writing import INT, UINT, Filled, ProgramWriter, Unwritten
+from oop.operators.core.times import FAR, slots_of
+from oop.operators.core.writing import INT, Filled, ProgramWriter
 from oop.operators.functions.function import Function
 from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
@@ -74,15 +74,7 @@ class GroupBy(AggregatingSpec):
         return None if any(True for _ in kept.promises()) else ", ".join(self.keys)
 
     def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode:
-        slot = Filled(writer.constant(0, INT), INT, pa.int64())
-        if self.on:  # as `slots_of` has it
-            times = writer.number(self.on[0])
-            if times.kind not in (INT, UINT) or (times.kind == UINT and times.type.bit_width == 64):
-                raise Unwritten(f"groups by {self.on[0]}, which is {times.type}")
-            far = writer.step(Op.GREATEST, times.register, writer.constant(-FAR, INT))
-            within = writer.step(Op.LEAST, far, writer.constant(FAR, INT))
-            known = writer.step(Op.FILL_NULL, within, writer.constant(NULL_SLOT, INT))
-            slot = slot._replace(register=known)
+        slot = Filled(writer.slot(self.on[0]) if self.on else writer.constant(0, INT), INT, pa.int64())
         keys, updates = Shape(inputs[0], self.keys, self.aggregates).write(writer)
         return writer.code(keys, slot.register, updates)
 

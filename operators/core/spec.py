@@ -14,7 +14,7 @@ import pyarrow as pa
 from oop.kernels.steps import ProgramCode
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
-from oop.operators.core.writing import ProgramWriter, Unwritten
+from oop.operators.core.writing import ProgramWriter, RowsCode, Unwritten
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Crossing, Same
 
@@ -122,11 +122,12 @@ class Spec:
         """None if these promises could unblock it, else the attribute that nothing is promised about."""
         return None
 
-    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode | None:
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode | RowsCode | None:
         """Write as steps what the operator does with a row; `Unwritten` where steps cannot say it.
 
         One that passes rows gives None, and the columns of ``writer`` are its output then. One whose state takes rows
-        in gives the whole program, and its operator the ``targets`` that the program fills.
+        in gives the whole program, and its operator the ``targets`` that the program fills. The program may also hand
+        rows out.
         """
         raise Unwritten(f"{self.name} has no steps")
 

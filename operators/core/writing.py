@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -16,7 +17,21 @@ from pyarrow import types
 
 from oop.errors import SchemaMismatch
 from oop.kernels import views
-from oop.kernels.steps import REAL, SIGNED, UNSIGNED, ColumnForm, Constant, Op, Output, ProgramCode, Step, Update
+from oop.kernels.steps import (
+    REAL,
+    SIGNED,
+    UNSIGNED,
+    ColumnForm,
+    Constant,
+    Op,
+    Output,
+    ProgramCode,
+    Sessions,
+    Step,
+    Update,
+)
+from oop.operators.core.times import FAR, NULL_SLOT
+from oop.punctuation.patterns import Bound
 
 INT, UINT, FLOAT, BOOL, TEXT = "int", "uint", "float", "bool", "text"
 """The kinds of registers: whole numbers and times, unsigned numbers, floats, and truth values. Of text a register has
@@ -94,6 +109,8 @@ class ProgramWriter:
         """Are the times that the guard judges floats?"""
         self.known: frozenset[str] = frozenset()
         """Columns in which no value is null."""
+        self.wanted: frozenset[str] | None = None
+        """Of the node that is written, the columns that are used behind it. None: all."""
         self.parts = False
         """Are there several shards, to which rows are sent by their keys?"""
         self._shard: int | None = None
@@ -195,6 +212,15 @@ class ProgramWriter:
             form = _RAW[held.type.bit_width // 8]
         return self._load(held.place, form), views.key_kind(held.type)
 
+    def slot(self, name: str) -> int:
+        """Where in time rows stand by a column, as `slots_of` has it: a register."""
+        times = self.number(name)
+        if times.kind not in (INT, UINT) or (times.kind == UINT and times.type.bit_width == 64):
+            raise Unwritten(f"groups by {name}, which is {times.type}")
+        far = self.step(Op.GREATEST, times.register, self.constant(-FAR, INT))
+        within = self.step(Op.LEAST, far, self.constant(FAR, INT))
+        return self.step(Op.FILL_NULL, within, self.constant(NULL_SLOT, INT))
+
     def _load(self, place: int, form: ColumnForm) -> int:
         if (place, form) not in self._read:
             self._read[place, form] = self.step(Op.LOAD, place, form=form)
@@ -258,8 +284,38 @@ class ProgramWriter:
             shard=self._shard,
         )
 
-    def rows(self, schema: pa.Schema) -> RowsCode:
-        """The program that ends here and hands rows out with these columns."""
+    def sessions(
+        self, times: int, gap: Bound, keys: Sequence[tuple[int, str]], updates: Iterable[Update]
+    ) -> ProgramCode:
+        """The program that ends here and takes rows into open sessions."""
+        # the times are used at the end, like a slot; all rows are of one slice
+        code = self.code(keys, times, updates)
+        constant = Constant(self.new(), 0, INT)
+        ends = Sessions(times, gap)
+        return replace(
+            code,
+            slot=constant.register,
+            constants=(*code.constants, constant),
+            registers=self._registers,
+            sessions=ends,
+        )
+
+    def distinct(self, schema: pa.Schema, keys: Sequence[tuple[int, str]], slot: int) -> RowsCode:
+        """The program that ends here and hands out the first row of each key, with these columns."""
+        for name in schema.names:
+            held = self.columns[name]
+            if isinstance(held, Stored) and _is_wide(held.type):  # it costs less to write it with the rest
+                self.columns[name] = self.number(name)
+        used = {slot, *(register for register, _ in keys)}
+        if self._shard is not None:
+            used.add(self._shard)
+        rows = self.rows(schema, used)
+        registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
+        code = replace(rows.code, keys=registers, kinds=kinds, slot=slot, distinct=True, shard=self._shard)
+        return rows._replace(code=code)
+
+    def rows(self, schema: pa.Schema, used: Iterable[int] = ()) -> RowsCode:
+        """The program that ends here and hands rows out with these columns. It may use other registers too."""
         sources: list[Stored | Computed] = []
         outputs: list[Output] = []
         for name in schema.names:
@@ -267,11 +323,11 @@ class ProgramWriter:
             if isinstance(held, Stored):
                 sources.append(held)
                 continue
-            if held.kind not in (INT, FLOAT, BOOL):
+            if held.kind not in (INT, FLOAT, BOOL) and not _is_wide(held.type):
                 raise Unwritten(f"{name} is computed, and is {held.type}")
             sources.append(Computed(len(outputs), held.kind, held.type))
-            outputs.append(Output(held.register, held.kind))
-        steps, constants = self._used({output.register for output in outputs})
+            outputs.append(Output(held.register, INT if held.kind == UINT else held.kind))
+        steps, constants = self._used({*used, *(output.register for output in outputs)})
         code = ProgramCode(steps, self._registers, constants, (), (), 0, (), self.marks, self.floats, tuple(outputs))
         return RowsCode(code, schema, tuple(sources))
 
@@ -313,6 +369,12 @@ def _used_steps(steps: Sequence[Step], used: set[int]) -> list[Step]:
             found.append(step)
             used.update(_registers_read(step))
     return found[::-1]
+
+
+def _is_wide(type_: pa.DataType) -> bool:
+    """Are these numbers or times of 64 bits?"""
+    known = types.is_integer(type_) or types.is_floating(type_) or types.is_timestamp(type_)
+    return bool(known and type_.bit_width == 64)
 
 
 def _form(name: str, type_: pa.DataType) -> tuple[ColumnForm, str]:

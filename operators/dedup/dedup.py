@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.steps import MOST_KEYS
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.ordering import check_order
+from oop.operators.core.writing import INT, ProgramWriter, RowsCode, Unwritten
 from oop.operators.dedup.fields import DedupFields
 from oop.operators.dedup.operator import KeepBest, PassFirstComer
 from oop.operators.dedup.within import KeepInSpan, PassOneNear
@@ -53,6 +55,17 @@ class Dedup(DedupFields):
         if any(True for _ in self.covering().translate(frontiers).promises()):
             return None
         return ", ".join(self.keys) if self.within is None else self.time
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> RowsCode:
+        if self.keep != "any" or self.within is not None:
+            raise Unwritten(f"keep={self.keep!r}" if self.keep != "any" else "within a span")
+        if not self.keys or len(self.keys) > MOST_KEYS:
+            raise Unwritten(f"{len(self.keys)} keys")
+        writer.part(self.keys)
+        slot = writer.slot(self.on[0]) if self.on else writer.constant(0, INT)
+        (used,) = self.needs(writer.wanted, inputs)
+        schema = pa.schema([field for field in inputs[0] if used is None or field.name in used])
+        return writer.distinct(schema, [writer.key(name) for name in self.keys], slot)
 
     def start(self, context: Context) -> Operator:
         if self.within is not None:

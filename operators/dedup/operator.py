@@ -16,6 +16,7 @@ from oop.operators.dedup.fields import DedupFields
 from oop.operators.dedup.keyed_times import KeyedTimes
 from oop.operators.dedup.oldest import oldest_kept
 from oop.operators.dedup.seen_keys import BestRows, SeenKeys
+from oop.operators.dedup.targets import SeenTargets
 from oop.operators.rows.layout import as_type, take_column
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.group_promises import Advance
@@ -110,6 +111,9 @@ class PassFirstComer(DedupOperator):
         new = self.seen.add(batch)
         if len(new):
             yield self.leaving(batch, None if len(new) == batch.num_rows else new)
+
+    def targets(self) -> SeenTargets:
+        return SeenTargets(self.seen)
 
     def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
         self.seen.drop_covered(self.covering(promises))

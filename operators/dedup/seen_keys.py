@@ -6,6 +6,7 @@ The value is part of the key, so a table need not store it twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.dictionaries import to_arrow_type
 from oop.operators.core import time_slices
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
@@ -32,6 +34,9 @@ class _Slice:
 
     keys: KeyTable
     rows: PlacedRows | None
+    counted: int = 0
+    """Keys, and below bytes, that are in the totals."""
+    size: int = 0
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -62,10 +67,12 @@ class SeenKeys:
     def _start(self) -> None:
         self._slices: dict[int, _Slice] = {}
         self._changed: set[int] = set()
-        self._shift = 0
+        self.shift = 0
+        self._touched: set[int] = set()  # slices that a program brought rows of one train to
         self._held = 0
         self._newest = 0  # the number of the slice that was last made
         self._expected = 0  # keys in the slice that was last removed whole
+        self.version = 0  # counts the times that keys came or went; in between no slice is replaced
         self.nbytes = 0  # a plain number, because another thread may read it
 
     def __len__(self) -> int:
@@ -77,11 +84,11 @@ class SeenKeys:
         found: list[np.ndarray] = []
         for number, rows in self._spread(batch):
             slice_ = self._slice(number)
-            size, before = slice_.nbytes, len(slice_)
+            before = len(slice_)
             ids = slice_.keys.map(keys, batch.num_rows, rows)
             if self._take(slice_, batch, rows, ids, before):
                 self._changed.add(number)
-            self._account(number, len(slice_) - before, slice_.nbytes - size)
+            self._account(number)
             if len(slice_) > before:
                 new = self._kernels.select_new(ids, before)
                 found.append(new if rows is None else rows[new])
@@ -102,13 +109,39 @@ class SeenKeys:
         if not batch.num_rows:
             return
         slots = np.zeros(batch.num_rows, np.int64) if self.on is None else slots_of(batch.column(self.on))
-        numbers, order, starts = self._kernels.order_slots(slots, self._shift)
-        spread = max(time_slices.SPREAD // 4, 1)  # fewer slices than elsewhere, because each has a table of its own
-        while (len(numbers) > spread or len(self._slices) > MOST) and self._shift < WIDEST:
-            self._widen()
-            numbers, order, starts = self._kernels.order_slots(slots, self._shift)
+        numbers, order, starts = self._kernels.order_slots(slots, self.shift)
+        while self._is_thin(len(numbers)):
+            self.widen(2)
+            numbers, order, starts = self._kernels.order_slots(slots, self.shift)
         for i, number in enumerate(numbers.tolist()):
             yield number, None if order is None else order[starts[i] : starts[i + 1]]
+
+    def _is_thin(self, touched: int, more: int = 0) -> bool:
+        """Should slices be wider, if so many of them are touched together? They will be ``2 ** more`` times as wide."""
+        most = max(time_slices.SPREAD // 4, 1)  # fewer than elsewhere, because each has a table of its own
+        return (touched > most or len(self._slices) >> more > MOST) and self.shift + more < WIDEST
+
+    def begin_train(self) -> None:
+        """A program is about to bring rows."""
+        self._touched.clear()
+
+    def took(self, numbers: Sequence[int]) -> None:
+        """Take note of the keys that a program has brought to these slices, which were made by `table`."""
+        for number in numbers:
+            self._account(number)
+        touched = self._touched
+        touched.update(numbers)
+        more = 0
+        while self._is_thin(len(touched), more):
+            more += 2
+            touched = {number >> 2 for number in touched}
+        if more:
+            self.widen(more)
+            self._touched = touched
+
+    def table(self, number: int) -> KeyTable:
+        """The keys of a slice, for a program that brings some; it is made if there is none."""
+        return self._slice(number).keys
 
     def _slice(self, number: int) -> _Slice:
         found = self._slices.get(number)
@@ -118,35 +151,47 @@ class SeenKeys:
             last = self._slices.get(self._newest)
             found.keys.reserve(max(self._expected, 0 if last is None else len(last)))
             self._newest = number
-            self.nbytes += found.nbytes
+            self._account(number)
         return found
 
     def _new(self) -> _Slice:
         return _Slice(KeyTable(self._kinds), None)
 
-    def _account(self, number: int, rows: int, size: int) -> None:
-        self._held += rows
-        self.nbytes += size
-        if rows:
+    def _account(self, number: int) -> None:
+        """Bring the totals up to date for a slice."""
+        slice_ = self._slices[number]
+        more, size = len(slice_) - slice_.counted, slice_.nbytes
+        self.nbytes += size - slice_.size
+        slice_.size = size
+        if more:
+            self._held += more
+            slice_.counted += more
             self._changed.add(number)
+            self.version += 1
 
-    def _widen(self) -> None:
-        """Make slices of four times as many values."""
-        self._shift += 2
+    def widen(self, more: int) -> None:
+        """Make slices of ``2 ** more`` times as many values."""
+        self.shift += more
         narrow, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
         self._changed |= narrow.keys()
         self._expected = 0
+        self._touched.clear()
+        self.version += 1
+        expected = Counter[int]()
+        for number, slice_ in narrow.items():
+            expected[number >> more] += len(slice_)
         for number in sorted(narrow):
-            self._merge(number >> 2, self.batch(narrow[number]))
+            self._slice(number >> more).keys.reserve(expected[number >> more])
+            self._merge(number >> more, narrow[number])
 
-    def _merge(self, number: int, rows: pa.RecordBatch) -> None:
-        """Add to a slice what `batch` gave of another slice, which has no key in common with it."""
-        slice_ = self._slice(number)
-        size, before = slice_.nbytes, len(slice_)
-        ids = slice_.keys.map([read_key(rows.column(k)) for k in self.names], rows.num_rows)
-        if slice_.rows is not None:
-            slice_.rows.put(ids, rows.columns, None)
-        self._account(number, len(slice_) - before, slice_.nbytes - size)
+    def _merge(self, number: int, other: _Slice, ids: np.ndarray | None = None) -> None:
+        """Add to a slice what another one has, or what it has under these ids. They have no key in common."""
+        into = self._slice(number)
+        keys = other.keys.columns() if ids is None else other.keys.take(ids)
+        own = into.keys.map(keys, len(other) if ids is None else len(ids))
+        if into.rows is not None:
+            into.rows.put(own, self.batch(other, ids).columns, None)
+        self._account(number)
 
     def batch(self, slice_: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
         """The keys of a slice, or the rows if rows are kept; those of some ids, or all."""
@@ -171,45 +216,59 @@ class SeenKeys:
         """Each slice that promises reach, with the ids in it that leave. They are removed before they are given."""
         for number, whole in list(self._reached(frontier)):
             slice_ = self._slices[number]
-            gone = np.ones(len(slice_), np.bool_) if whole else covered(frontier, self._named(slice_))
+            gone = np.ones(len(slice_), np.bool_) if whole else covered(frontier, self._asked(slice_, frontier))
             if gone.any():
                 self._remove(number)
                 if not gone.all():
-                    self._merge(number, self.batch(slice_, np.flatnonzero(~gone)))
+                    self._merge(number, slice_, np.flatnonzero(~gone))
                 yield slice_, np.flatnonzero(gone)
 
     def _named(self, slice_: _Slice) -> pa.RecordBatch:
         """The keys of a slice."""
         return pa.RecordBatch.from_arrays(slice_.keys.arrays(self.types), names=self.names)
 
+    def _asked(self, slice_: _Slice, frontier: Frontier) -> pa.RecordBatch:
+        """Of the keys of a slice, the columns that promises are about."""
+        if self.on is None or not self._is_by_slices(frontier):
+            return self._named(slice_)
+        place = self.names.index(self.on)
+        return pa.record_batch({self.on: to_arrow_type(slice_.keys.codes.columns()[place], self.types[place])})
+
+    def _is_by_slices(self, frontier: Frontier) -> bool:
+        """Is all that is promised a bound on the key that decides the slices?"""
+        return not frontier.ended and frontier.is_linear and set(frontier.all.linear) == {self.on}
+
     def _remove(self, number: int) -> None:
         slice_ = self._slices.pop(number)
-        self._account(number, -len(slice_), -slice_.nbytes)
+        self._held -= slice_.counted
+        self.nbytes -= slice_.size
+        self.version += 1
         self._parts.note_gone(self._changed, number)
         self._expected = len(slice_)
 
     def _reached(self, frontier: Frontier) -> Iterator[tuple[int, bool]]:
         """The slices that promises may reach, and whether all their keys are certainly covered."""
-        linear = frontier.all.linear
-        if frontier.ended or not frontier.is_linear or set(linear) != {self.on}:
+        if not self._is_by_slices(frontier):
             yield from ((number, frontier.ended) for number in sorted(self._slices))
             return
-        (bound,) = linear.values()  # not rounded: a slot of float times reaches up to the next whole number
+        (bound,) = (
+            frontier.all.linear.values()
+        )  # not rounded: a slot of float times reaches up to the next whole number
         for number in sorted(self._slices):
             # All values very far from 0 share one slot, and so do rows without a value.
-            if number << self._shift < max(bound, -FAR + 1):
-                yield number, (number + 1) << self._shift <= min(bound, FAR)
+            if number << self.shift < max(bound, -FAR + 1):
+                yield number, (number + 1) << self.shift <= min(bound, FAR)
 
     def least(self) -> pa.RecordBatch | None:
         """The keys or rows of the first slice; None if no slice has values."""
         number = min(self._slices, default=None)
-        if number is None or number << self._shift >= NULL_SLOT:
+        if number is None or number << self.shift >= NULL_SLOT:
             return None
         return self.batch(self._slices[number])
 
     def save(self, prefix: str = "") -> Iterator[Part]:
         """The slices that changed since the last time."""
-        yield from self._parts.save(self._shift, self._changed, self._part, prefix)
+        yield from self._parts.save(self.shift, self._changed, self._part, prefix)
         self._changed = set()
 
     def _part(self, number: int) -> pa.RecordBatch | None:
@@ -218,10 +277,14 @@ class SeenKeys:
     def load(self, parts: Mapping[str, pa.RecordBatch | None] | Iterable[Part], prefix: str = "") -> None:
         shift, found = self._parts.load(dict(parts), prefix)
         self._start()
-        self._shift = shift or 0
+        self.shift = shift or 0
         for number, part in found:
             assert number is not None
-            self._merge(number, part)
+            slice_ = self._slice(number)
+            ids = slice_.keys.map([read_key(part.column(k)) for k in self.names], part.num_rows)
+            if slice_.rows is not None:
+                slice_.rows.put(ids, part.columns, None)
+            self._account(number)
         self._changed = set()
 
 

@@ -24,6 +24,10 @@ class StoreTargets:
     def version(self) -> int:
         return self.store.version
 
+    @property
+    def fits(self) -> bool:
+        return True
+
     def begin(self) -> None:
         """A train begins."""
         self.store.begin_train()

@@ -25,6 +25,7 @@ from oop.operators.session.emitted_ends import EmittedEnds
 from oop.operators.session.fields import SessionFields
 from oop.operators.session.parts import SessionParts
 from oop.operators.session.table import SessionTable
+from oop.operators.session.targets import SessionTargets
 from oop.punctuation import Equal, Frontier, Punctuation
 from oop.punctuation.group_promises import Advance, one_by_one
 from oop.punctuation.patterns import Group
@@ -56,6 +57,9 @@ class SessionOperator(Operator):
     @property
     def state_bytes(self) -> int:
         return self.table.nbytes + (0 if self.emitted is None else self.emitted.nbytes)
+
+    def targets(self) -> SessionTargets:
+        return SessionTargets(self.table)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         times = batch.column(self.spec.on)

@@ -7,16 +7,21 @@ every advance the output promises ``window_end < v`` and ``window_start < min(v,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
+from oop.kernels.checks import INT64_MAX, INT64_MIN
+from oop.kernels.steps import Op, ProgramCode, Step
 from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.writing import FLOAT, INT, ProgramWriter, Unwritten
+from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import describe_groups
 from oop.operators.session.fields import SessionFields
 from oop.operators.session.operator import SessionOperator
@@ -59,6 +64,24 @@ class Session(SessionFields):
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return None if is_promised(frontiers[0], self.on, self.keys) else self.on
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode:
+        if type(self) is not Session:
+            raise Unwritten(f"{self.name} is another operator")
+        if self.admits:
+            raise Unwritten("late rows are admitted")
+        if self.on not in writer.known:
+            raise Unwritten(f"{self.on} may be null")
+        times = writer.number(self.on)
+        if times.kind == FLOAT:
+            writer.add(Step(Op.LIMIT, 0, times.register, numbers=(sys.float_info.max - self.gap,)))
+        elif times.kind == INT or times.type.bit_width < 64:
+            latest = INT64_MAX - int(self.gap)
+            times = times._replace(register=writer.step(Op.CHECK, times.register, numbers=(INT64_MIN, latest)))
+        else:
+            raise Unwritten(f"{self.on} is {times.type}")
+        keys, updates = Shape(inputs[0], self.keys, self.aggregates).write(writer)
+        return writer.sessions(times.register, self.gap, keys, updates)
 
     def start(self, context: Context) -> Operator:
         return SessionOperator(self, context)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from oop.kernels import dictionaries
 from oop.kernels.scratch import lasting_array, longer_array
-from oop.kernels.signatures.sessions import OPEN, session_dtype
+from oop.kernels.signatures.sessions import OPEN, Extended, session_dtype
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.keys import Key, KeyTable
 from oop.operators.functions.accumulators import Accumulator, Prepared
@@ -33,18 +33,20 @@ class SessionTable:
     def __init__(self, shape: Shape, gap: int | float, whole: bool) -> None:
         self.shape, self.gap, self.whole = shape, gap, whole
         self._keeps_filed = False
+        self.version = 0  # counts the times that anything changed but by a program
         self.begin()
 
     def begin(self) -> None:
         """Start with no open session."""
         self.keys = KeyTable(self.shape.kinds)
         self.accumulators = self.shape.accumulators()
-        self._heads = np.zeros(1, np.uint32)  # by key: its newest session
+        self.version = self.version + 1
+        self.heads = np.zeros(1, np.uint32)  # by key: its newest session
         self.sessions = np.zeros(1, session_dtype(np.int64 if self.whole else np.float64))
         self._free = np.zeros(1, np.uint32)
         self._frees = 0
         self.count = 0
-        self._sorts = False
+        self.sorts = False
         self._rows = self._credit = 0  # rows since the last promise; rows that have not paid for a pass yet
         self._least: int | float | None = None  # the start of the earliest session at the last pass
         self.filed = FiledSessions(self) if self._keeps_filed else None
@@ -56,13 +58,13 @@ class SessionTable:
     def nbytes(self) -> int:
         if not len(self.keys):  # as after `begin`
             return 0
-        arrays = self.sessions.nbytes + self._heads.nbytes + self._free.nbytes
+        arrays = self.sessions.nbytes + self.heads.nbytes + self._free.nbytes
         lists = 0 if self.filed is None else self.filed.nbytes
         return self.keys.nbytes + arrays + lists + sum(a.nbytes for a in self.accumulators)
 
     def add(self, keys: Sequence[Key], times: np.ndarray, values: Sequence[Prepared]) -> None:
         """Take rows in."""
-        self._rows += len(times)
+        self.version += 1
         slots = self._extend(self.map(keys, len(times)), times)
         for accumulator, value in zip(self.accumulators, values, strict=True):
             accumulator.update(slots, value)
@@ -70,35 +72,48 @@ class SessionTable:
     def map(self, keys: Sequence[Key], length: int) -> np.ndarray:
         """The ids of keys. A new key gets the next id."""
         ids = self.keys.map(keys, length)
-        if len(self.keys) > len(self._heads):
-            used = len(self._heads)
-            self._heads = longer_array(self._heads, max(len(self.keys), 2 * used))
-            self._heads[used:] = 0
+        self.make_heads()
         return ids
 
+    def make_heads(self) -> None:
+        """Let each key have a head."""
+        if len(self.keys) > len(self.heads):
+            used = len(self.heads)
+            self.heads = longer_array(self.heads, max(len(self.keys), 2 * used))
+            self.heads[used:] = 0
+
     def _extend(self, ids: np.ndarray, times: np.ndarray) -> np.ndarray:
-        self._make_room(len(times))
+        self.make_room(len(times))
         # Chains may be long: with the newest row of a key first, each row is found from the one before it.
-        order = np.lexsort((times, ids))[::-1] if self._sorts else None
+        order = np.lexsort((times, ids))[::-1] if self.sorts else None
         if order is not None:
             ids, times = ids[order], times[order]
-        free = self._free[: self._frees]
-        found = self.shape.kernels.extend_sessions(ids, times, self.gap, self._heads, self.sessions, free)
-        self._frees -= len(found.made)
-        self.count += len(found.made) - len(found.absorbed)
-        self._sorts = self._sorts or found.steps > _CROWDED * len(times) + _SLACK
-        if len(found.absorbed):
-            for accumulator in self.accumulators:
-                accumulator.merge(found.survivors, accumulator.take(found.absorbed))
-                accumulator.clear(found.absorbed)
-        self.give(found.absorbed if self.filed is None else self.filed.extend(found))
+        found = self.shape.kernels.extend_sessions(ids, times, self.gap, self.heads, self.sessions, self.free)
+        self.extended(found, len(times))
         if order is None:
             return found.slots
         slots = np.empty_like(found.slots)
         slots[order] = found.slots
         return slots
 
-    def _make_room(self, more: int) -> None:
+    @property
+    def free(self) -> np.ndarray:
+        """The slots that are free."""
+        return self._free[: self._frees]
+
+    def extended(self, found: Extended, rows: int) -> None:
+        """Take note of what became of so many rows."""
+        self._rows += rows
+        self._frees -= len(found.made)
+        self.count += len(found.made) - len(found.absorbed)
+        self.sorts = self.sorts or found.steps > _CROWDED * rows + _SLACK
+        if len(found.absorbed):
+            for accumulator in self.accumulators:
+                accumulator.merge(found.survivors, accumulator.take(found.absorbed))
+                accumulator.clear(found.absorbed)
+        self.give(found.absorbed if self.filed is None else self.filed.extend(found))
+
+    def make_room(self, more: int) -> None:
         """Make sure that there are free slots for ``more`` sessions."""
         if self._frees >= more:
             return
@@ -171,7 +186,7 @@ class SessionTable:
 
     def drop(self, slots: np.ndarray) -> None:
         """Remove sessions that have gone out and were taken out of their slices."""
-        self.shape.kernels.drop_sessions(slots, self._heads, self.sessions)
+        self.shape.kernels.drop_sessions(slots, self.heads, self.sessions)
         for accumulator in self.accumulators:
             accumulator.clear(slots)
         self.give(slots)
@@ -186,7 +201,7 @@ class SessionTable:
             return np.zeros(0, np.int64)
         if not self.shape.keys or len(self.keys) <= 4 * held + _SLACK:
             return None
-        used = self._heads[: len(self.keys)] > 0
+        used = self.heads[: len(self.keys)] > 0
         if keep is not None:
             used[keep] = True
         old = np.flatnonzero(used)
@@ -195,11 +210,11 @@ class SessionTable:
         numbers[old] = np.arange(len(old))
         slots = self.slots()
         self.sessions["key"][slots] = numbers[self.sessions["key"][slots]]
-        expected, heads = len(self.keys), self._heads[old]
+        expected, heads = len(self.keys), self.heads[old]
         self.keys = KeyTable(self.shape.kinds)
         self.keys.reserve(expected)
-        self._heads = lasting_array(max(expected, 1), np.uint32)
-        self._heads[: len(old)], self._heads[len(old) :] = heads, 0
+        self.heads = lasting_array(max(expected, 1), np.uint32)
+        self.heads[: len(old)], self.heads[len(old) :] = heads, 0
         self.keys.map(columns, len(old))
         return old
 
@@ -238,9 +253,8 @@ class SessionTable:
         """Load sessions as they were saved. Sessions of one key never touch, so one row at the start of each makes it
         again."""
         ids = self.map(keys, len(starts))
-        self._make_room(len(ids))
-        free = self._free[: self._frees]
-        slots = self.shape.kernels.extend_sessions(ids, starts, self.gap, self._heads, self.sessions, free).slots
+        self.make_room(len(ids))
+        slots = self.shape.kernels.extend_sessions(ids, starts, self.gap, self.heads, self.sessions, self.free).slots
         self._frees -= len(slots)
         self.count += len(slots)
         self.sessions["end"][slots] = ends

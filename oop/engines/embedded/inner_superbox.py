@@ -26,7 +26,7 @@ class InnerSuperbox:
         assert superbox.code is not None
         self.first, self.last = boxes[0], boxes[-1]
         self.schema = superbox.schema
-        self.targets = NoTargets() if superbox.rows is not None else self.last.operator.targets()
+        self.targets = self.last.operator.targets() if superbox.has_state else NoTargets()
         self.handed_out = None
         if superbox.rows is not None:
             self.handed_out = HandedOut(superbox.rows)
@@ -37,7 +37,7 @@ class InnerSuperbox:
 
     def take(self, batch: pa.RecordBatch) -> bool:
         """Let the program take a batch; False if it is not for a program."""
-        if batch.schema.metadata is not None or not batch.schema.equals(self.schema):
+        if batch.schema.metadata is not None or not batch.schema.equals(self.schema) or not self.targets.fits:
             return False
         begin = perf_counter()
         program = self.program
@@ -56,6 +56,6 @@ class InnerSuperbox:
             self.last.seconds += perf_counter() - begin
         if self.handed_out is not None:
             self.last.emit(self.handed_out.rows([batch], program).until, None)
-        elif self.last is not self.first:
+        if self.last is not self.first:
             self.last.measure()
         return True

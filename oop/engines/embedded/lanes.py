@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from oop.engines.embedded.pool import Pool
 from oop.kernels import dispatch
-from oop.kernels.signatures.programs import NO_ROWS, GuardState
-from oop.kernels.steps import ProgramCode
+from oop.kernels.signatures.programs import NO_ROWS, GuardState, TrainProgramBase
+from oop.operators.core.handed_out import HandedOut, HandedRows
+from oop.plan.superboxes import Superbox
 
 PARALLEL_ROWS = 16_384
 """Trains of fewer rows are left to one thread: to wake another one would take longer."""
@@ -60,9 +61,12 @@ class Choice:
 class Lane:
     """One program, and the thread that runs it."""
 
-    def __init__(self, targets: Any, code: ProgramCode, shard: int, shards: int) -> None:
+    def __init__(self, targets: Any, superbox: Superbox, shard: int, shards: int) -> None:
+        assert superbox.code is not None
         self.targets = targets
-        self.program = dispatch.kernels().TrainProgram(code, shard, shards)
+        self.program = dispatch.kernels().TrainProgram(superbox.code, shard, shards)
+        self.handed_out = None if superbox.rows is None else HandedOut(superbox.rows)
+        self.rows: HandedRows | None = None
         self.guard = GuardState()
         self.odd: tuple[int, int] | None = None
         self.error: BaseException | None = None
@@ -109,16 +113,26 @@ class Lane:
         """Run the part of the train until its end, or up to an odd chunk."""
         self.odd = self.program.go_on()
 
+    def take_sent(self, senders: Sequence[TrainProgramBase], batches: Sequence[pa.RecordBatch]) -> None:
+        """Take the rows of its shard, and make batches of what they hand out."""
+        self.program.take_sent(senders)
+        if self.handed_out is not None:
+            self.rows = self.handed_out.rows(batches, self.program)
+            self.rows.make()
+
 
 class Lanes:
-    """``targets`` are where the rows of each shard go. ``late`` are the numbers of the late rows of a train, with the
-    bounds that they broke, and ``counts`` how many rows came to each mark since the beginning."""
+    """``targets`` are where the rows of each shard go. ``rows`` are what a train has handed out, ``late`` are the
+    numbers of its late rows, with the bounds that they broke, and ``counts`` how many rows came to each mark since the
+    beginning."""
 
-    def __init__(self, targets: Sequence[Any], code: ProgramCode, pool: Pool | None) -> None:
-        self.lanes = [Lane(one, code, i, len(targets)) for i, one in enumerate(targets)]
+    def __init__(self, targets: Sequence[Any], superbox: Superbox, pool: Pool | None) -> None:
+        self.lanes = [Lane(one, superbox, i, len(targets)) for i, one in enumerate(targets)]
         self.others = self.lanes[1:]
         self.pool = pool
         self.late, self.broken = NO_ROWS, NO_ROWS
+        self.hand_out = superbox.rows is not None
+        self.rows: Sequence[HandedRows] = ()
         self.choice = Choice()
         self._judged = 0  # so many lanes have judged their parts without an error
 
@@ -128,6 +142,14 @@ class Lanes:
             found: int = self.lanes[0].targets.version
             return found
         return sum(lane.targets.version for lane in self.lanes)
+
+    @property
+    def fit(self) -> bool:
+        """Do all targets take rows from programs now?"""
+        if not self.others:
+            fits: bool = self.lanes[0].targets.fits
+            return fits
+        return all(lane.targets.fits for lane in self.lanes)
 
     @property
     def counts(self) -> list[int]:
@@ -159,9 +181,10 @@ class Lanes:
             self._judged += 1
         guard.follow(self.lanes[-1 if spread else 0].guard)
         programs = [lane.program for lane in self.lanes]
-        self._do(lambda lane: lane.program.take_sent(programs), self.lanes, parallel)
+        self._do(lambda lane: lane.take_sent(programs, batches), self.lanes, parallel)
         for lane in self.lanes:
             lane.check()
+        self.rows = [lane.rows for lane in self.lanes if lane.rows is not None]
         if large:
             self.choice.took(parallel, rows, perf_counter() - begin)
 
@@ -175,6 +198,8 @@ class Lanes:
         program.start(batches, guard, lane.targets)
         while (odd := program.go_on()) is not None:
             take_odd(*odd)
+        if lane.handed_out is not None:
+            self.rows = [lane.handed_out.rows(batches, program)]
 
     def _start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, rows: int, spread: bool) -> None:
         """Give each lane its part of the train; the first one has all of it if the others are not to judge."""
@@ -188,7 +213,7 @@ class Lanes:
                 end = None if i == count - 1 else rows * (i + 1) // count
                 lane.program.start(batches, lane.guard, lane.targets, rows * i // count, end)
             else:
-                lane.program.start(() if i else batches, lane.guard, lane.targets)
+                lane.program.start(batches, lane.guard, lane.targets, rows if i else 0)
 
     def _do(self, work: Callable[[Lane], None], lanes: Sequence[Lane], parallel: bool) -> None:
         """Let lanes work, the first one in this thread. Errors are theirs."""

@@ -1,9 +1,9 @@
 """A superbox as it runs: the boxes from a source to one with state, of which a program does the work on rows.
 
-A train of the source goes into the state in one call. Where the program ends before any state, its rows leave from the
-last box. Promises go through the boxes at once (`express.py`), or from box to box where something is in their way, as
-rows do that are not for the program. Rows may overtake promises on the way. Where the operator is spread over shards,
-each of them has a program (`lanes.py`); they share a train, and the engine waits for all of them.
+A train of the source goes into the state in one call. Where the program ends before any state, or at a dedup, rows
+leave from the last box. Promises go through the boxes at once (`express.py`), or from box to box where something is in
+their way, as rows do that are not for the program. Rows may overtake promises on the way. Where the operator is spread
+over shards, each of them has a program (`lanes.py`); they share a train, and the engine waits for all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.errors import OopError
 from oop.kernels.signatures.programs import NoTargets
-from oop.operators.core.handed_out import HandedOut, HandedRows
 from oop.operators.core.operator import Element
 from oop.operators.source.in_program import GuardInProgram
 from oop.plan.superboxes import Superbox
@@ -27,21 +26,17 @@ from oop.punctuation.group_promises import Promise
 
 
 class RunningSuperbox:
-    """The first of the boxes is a source, and the last one has state. The box with state is charged with the time."""
+    """The first of the boxes is a source. The last one has state, or hands rows out, and is charged with the time."""
 
     def __init__(self, boxes: Sequence[Box], superbox: Superbox, pool: Pool | None) -> None:
-        code, rows = superbox.code, superbox.rows
-        assert code is not None
         self.source, self.state = boxes[0], boxes[-1]
         self.guard = GuardInProgram(self.source.input_operator)
         operator = self.state.operator
         self.sharded = operator if isinstance(operator, Sharded) else None
         operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
-        targets = [NoTargets()] if rows is not None else [one.targets() for one in operators]
-        self.lanes = Lanes(targets, code, pool)
-        self.handed_out = None
-        if rows is not None:
-            self.handed_out = HandedOut(rows)
+        targets = [one.targets() for one in operators] if superbox.has_state else [NoTargets()]
+        self.lanes = Lanes(targets, superbox, pool)
+        if superbox.rows is not None:
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
         self.express = ExpressWay(boxes) if self.sharded is None else None
@@ -57,7 +52,7 @@ class RunningSuperbox:
 
     def take(self, train: Sequence[Element]) -> int | None:
         """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
-        batches = self.guard.begin(train)
+        batches = self.guard.begin(train) if self.lanes.fit else None
         if batches is None:
             return None
         begin = perf_counter()
@@ -89,17 +84,13 @@ class RunningSuperbox:
     def _go_on(self) -> bool:
         """Hand rows out, if that is where they go, and make the promises that follow from a train. Has nothing come
         into a queue that a box reads?"""
-        rows = None
-        if self.handed_out is not None:
-            rows = self.handed_out.rows(self.guard.batches, self.lanes.lanes[0].program)
         try:
             promises = self.guard.promises(self.lanes)
         except OopError as wrong:
-            if rows is not None:
-                self.state.emit(rows.until, None)
+            self._hand_out([])
             raise wrong.located(self.source.node.site) from wrong.__cause__
-        if rows is not None:
-            return self._hand_out(rows, promises)
+        if self.lanes.hand_out:
+            return self._hand_out(promises)
         return self._promise([promise for _, promise in promises])
 
     def _promise(self, promises: Sequence[Promise]) -> bool:
@@ -111,19 +102,26 @@ class RunningSuperbox:
             self.source.emit(iter, promises)
         return bool(quiet)
 
-    def _hand_out(self, rows: HandedRows, promises: Sequence[tuple[int, Promise]]) -> bool:
+    def _hand_out(self, promises: Sequence[tuple[int, Promise]]) -> bool:
         """Hand rows out, with promises between them, so that what waits behind has no more to hold than it must. Where
         a promise cannot go at once, the rows pass it."""
         before = self.state.batches_out
         waiting: list[Promise] = []
         for place, promise in promises:
-            self.state.emit(rows.until, place)
-            if waiting or self.express is None or self.express.take([promise]) is None:
+            if waiting or self.express is None:
                 waiting.append(promise)
-        self.state.emit(rows.until, None)
+                continue
+            self._emit_rows(place)
+            if self.express.take([promise]) is None:
+                waiting.append(promise)
+        self._emit_rows(None)
         if waiting:
             self.source.emit(iter, waiting)
         return not promises and self.state.batches_out == before
+
+    def _emit_rows(self, place: int | None) -> None:
+        for rows in self.lanes.rows:
+            self.state.emit(rows.until, place)
 
     def _take_odd(self, first: int, end: int) -> None:
         """Let the boxes take the rows of an odd chunk one after the other."""

@@ -14,8 +14,8 @@ from oop.kernels.once import once
 from oop.kernels.steps import CHUNK_ROWS, ColumnForm, Op, ProgramCode, Step, Update, UpdateKind
 from oop.kernels.user.folds import KINDS, Fold, Functions
 from oop.kernels.user.plain import PlainLoops
+from tests.kernels.cases.drawn_programs import NAMES, drawn_batch
 from tests.kernels.cases.inputs import Case, new_rng
-from tests.kernels.cases.programs import NAMES, _batch
 
 _POINTER, _WHOLE = ctypes.c_void_p, ctypes.c_int64
 _LOOP = ctypes.CFUNCTYPE(
@@ -85,7 +85,7 @@ def _user(name: str, slide: int) -> tuple[Any, ...]:
     """Rows by a key into windows, of which a chunk has one or several, with nulls among the values."""
     rng = new_rng()
     fold, columns, arrays = FOLDS[name]
-    batches = [_batch(rng, size, False) for size in (700, CHUNK_ROWS, 40)]
+    batches = [drawn_batch(rng, size, False) for size in (700, CHUNK_ROWS, 40)]
     forms = {"i1": ColumnForm.INT8, "i4": ColumnForm.INT32, "f8": ColumnForm.RAW8, "b": ColumnForm.BITS}
     steps = [
         Step(Op.LOAD, 0, NAMES.index("ts"), form=ColumnForm.RAW8),

@@ -125,7 +125,7 @@ def test_very_many_open_sessions_of_a_key_cost_no_search_each():
     h = Harness(counted(3), table.schema)
     for batch in table.to_batches(max_chunksize=8_192):
         h.push(batch)
-    assert operator_of(h).table._sorts
+    assert operator_of(h).table.sorts
 
 
 def unused(h):
