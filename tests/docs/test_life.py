@@ -46,7 +46,7 @@ def test_the_walks_tell_what_happens(engine: str) -> None:
     assert names.index(feed) < names.index("InputOperator.process_train")
     for operator in ("InputOperator", "FilterOperator", "BucketOperator", "AggregateOperator"):
         assert f"{operator}.process_batch" in names
-    closing = ["AggregateOperator.process_punctuation", "Ports.promises", "Store.take_below", "Table.results"]
+    closing = ["AggregateOperator.process_punctuation", "Ports.promises", "Store.take_whole", "WindowResults.give"]
     assert set(closing) <= set(names)
 
 
