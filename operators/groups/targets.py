@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oop.operators.groups.store import Store
+from oop.operators.groups.table import Table
 
 
 class StoreTargets:
@@ -10,7 +11,6 @@ class StoreTargets:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.target = store.table
 
     @property
     def shift(self) -> int:
@@ -31,6 +31,9 @@ class StoreTargets:
     def begin(self) -> None:
         """A train begins."""
         self.store.begin_train()
+
+    def target(self, number: int) -> Table:
+        return self.store.table(number)
 
     def widen(self) -> bool:
         before = self.store.shift

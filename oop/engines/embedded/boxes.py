@@ -30,6 +30,10 @@ from oop.punctuation.group_promises import Advance, Promise, one_by_one
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
 
 
+NEXT_ROUND = -1
+"""As the round of a box's last turn: the round that is about to begin."""
+
+
 class Gauge:
     """Rows held by all boxes of a run together, now and at the peak."""
 

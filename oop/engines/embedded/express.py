@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from oop.engines.embedded.arcs import Arc, count_promises
-from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.boxes import NEXT_ROUND, Box
 from oop.operators.core.operator import Passing
 from oop.operators.core.ports import Ports
 from oop.punctuation.group_promises import Promise
@@ -81,7 +81,7 @@ class ExpressWay:
             if last.pending is not None:
                 for waiting in promises[number:]:
                     arc.put(waiting)
-                return False
+                break
             arc.promises += 1 if promise.linear is not None else count_promises(promise)
             try:
                 if number:
@@ -93,4 +93,6 @@ class ExpressWay:
                 last.failed = True
                 raise
         last.end_turn()
+        if last.pending is not None:
+            last.round = NEXT_ROUND  # it has had its turn
         return last.pending is None and (self._ends_here or put_out == (last.batches_out, last.promises_out))

@@ -12,7 +12,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.boxes import NEXT_ROUND, Box
 from oop.engines.embedded.feeds import Failed
 from oop.engines.embedded.health import SilenceMonitor
 from oop.engines.embedded.network import Network
@@ -135,6 +135,8 @@ class Rounds:
         could not finish gets no second turn in a round, because inputs wait to be read too."""
         ran = False
         for box, rows in turns:
+            if box.round == NEXT_ROUND:
+                box.round = self._number
             if (box.unfinished and box.round == self._number) or not box.can_run:
                 continue
             try:
