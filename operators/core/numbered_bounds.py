@@ -104,9 +104,10 @@ class NumberedBounds(ManyBounds):
         return {group: bound for group, bound in self.plain.items() if group in groups}
 
     def moved(self, function: BoundStep) -> Mapping[Value, Bound]:
-        if self._moved is None or self._moved[0] != function:  # the gate before an operator asks the same as it
-            self._moved = function, self._move(function)
-        return self._moved[1]
+        last = self._moved  # read once: shards that are given the same promises may move them at the same time
+        if last is None or last[0] != function:  # the gate before an operator asks the same as it
+            last = self._moved = function, self._move(function)
+        return last[1]
 
     def _move(self, function: BoundStep) -> Mapping[Value, Bound]:
         if self._rising is None:
