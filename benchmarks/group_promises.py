@@ -56,8 +56,8 @@ def cases(rows: int) -> list[Case]:
         _case("1,000 groups of two columns, windows of 10 ms", rows, 1_000, "10ms", 0.3, ("src", "dst")),
         _case("1,000 groups, by a policy of the source", rows, 1_000, "10ms", 0.3, source=True),
         _case("1,000 groups, by a policy, retired when idle", rows, 1_000, "10ms", 0.1, source=True, idle="1s"),
-        _case("10,000 groups, windows of 10 ms", rows, 10_000, "10ms", 0.1),
-        _case("10,000 groups, windows of 1 s", rows, 10_000, "1s", 0.1),
+        _case("10,000 groups, windows of 10 ms", rows, 10_000, "10ms", 0.3),
+        _case("10,000 groups, windows of 1 s", rows, 10_000, "1s", 0.3),
     ]
 
 

@@ -108,7 +108,7 @@ static int guard_floats(oop_run *run, chunk *c, const oop_register *times) {
     return OOP_OK;
 }
 
-/* Slack by rows: late is what is below the (rank + 1)-th greatest time before it. */
+/* Slack by rows: late is what is below the greatest time of that rank before it. */
 static int guard_ranked(oop_run *run, chunk *c, const oop_register *times, int floats) {
     const int64_t n = c->n;
     int64_t *bounds = run->scratch + 2 * OOP_ROWS, any = 0;
@@ -124,9 +124,9 @@ static int guard_ranked(oop_run *run, chunk *c, const oop_register *times, int f
     run->top_held_before = run->top_held;
     run->top_moved = 1;
     if (floats)
-        push_ranked_double(real, n, run->rank, run->top, &run->top_held, (double *)bounds);
+        push_ranked_double(real, n, run->ranks - 1, run->top, &run->top_held, (double *)bounds);
     else
-        push_ranked_int64_t(whole, n, run->rank, run->top, &run->top_held, bounds);
+        push_ranked_int64_t(whole, n, run->ranks - 1, run->top, &run->top_held, bounds);
     for (int64_t i = 0; i < n; i++) {
         on_time[i] = floats ? !(real[i] < ((double *)bounds)[i]) : whole[i] >= bounds[i];
         any += !on_time[i];

@@ -81,7 +81,7 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
             return OOP_OK;
         case OOP_COMPACT: compact(c, a, out); return OOP_OK;
         case OOP_GUARD:
-            if (run->rank >= 0) return guard_ranked(run, c, a, step->form);
+            if (run->ranks) return guard_ranked(run, c, a, step->form);
             return step->form ? guard_floats(run, c, a) : guard_whole(run, c, a);
         case OOP_FILTER:
             if (a->data != a->room) { /* it lies where nothing may be written */

@@ -165,8 +165,8 @@ typedef struct {
     int64_t slack; /* the guard: late is what is below the greatest time so far minus the slack; -1: none is by that */
     int64_t greatest;
     double slack_float, greatest_float;
-    int64_t rank; /* unless it is -1, late is what is below the rank + 1 greatest times so far: the top, a heap of
-                     int64_t or double with room for as many; top_before has, too, for a chunk that begins again */
+    int64_t ranks; /* unless it is 0, late is what is below so many greatest times so far: the top, a heap of int64_t or
+                      double with room for as many; top_before has, too, for a chunk that begins again */
     void *top, *top_before;
     int64_t top_held, top_held_before;
     int32_t top_moved; /* has the present chunk changed the top? */

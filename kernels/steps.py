@@ -11,11 +11,12 @@ with `oop.operators.core.writing`; `oop.kernels.signatures.programs` says how th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum, auto
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from oop.frozen import frozen
-from oop.kernels.user.checked import UserLoops
+from oop.kernels.checks import Array, Bools, Ints
 
 CHUNK_ROWS = 2_048
 """Rows of a chunk, at most."""
@@ -171,6 +172,24 @@ class Constant(NamedTuple):
     kind: str
 
 
+class OwnUpdate(Protocol):
+    """How rows change an aggregate that no kernel knows: a user's function (`oop.kernels.user`)."""
+
+    @property
+    def address(self) -> int:
+        """Where it is as a function of C: an `oop_user_loop` of `csrc/programs.h`."""
+        ...
+
+    def take(self, ids: Ints, values: Sequence[Array], valid: Bools | None, arrays: Sequence[Array]) -> None:
+        """Take rows into the groups with these ids. Its arrays are the first of ``arrays``."""
+        ...
+
+    def fail_again(self, bits: Ints, arrays: Sequence[Array], group: int) -> None:
+        """Raise the error of a row of a group that the function at `address` refused; ``bits`` are those of its
+        values."""
+        ...
+
+
 class Update(NamedTuple):
     """``value`` and ``by`` are registers, or -1; ``array`` is the first of its arrays among those of a target. Of a
     user's function ``loops`` do it, which are given these values."""
@@ -179,7 +198,7 @@ class Update(NamedTuple):
     value: int
     by: int
     array: int
-    loops: UserLoops | None = None
+    loops: OwnUpdate | None = None
 
 
 class Output(NamedTuple):

@@ -10,7 +10,6 @@ import numpy as np
 from oop.kernels.checks import Array, Bools
 from oop.kernels.dispatch import Kernels
 from oop.kernels.steps import Update, UpdateKind
-from oop.kernels.user.folds import KINDS
 
 
 class Rows(Protocol):
@@ -68,10 +67,7 @@ def _user(run: Rows, update: Update, ids: Array, rows: Array | None, arrays: Seq
     taken = [run.value(number, rows) for number in (update.value, update.by) if number >= 0]
     masks = [valid for _, valid in taken if valid is not None]
     valid = np.logical_and.reduce(masks) if masks else None
-    values = zip(update.loops.fold.values, taken, strict=True)
-    given = [np.ascontiguousarray(data, KINDS[kind]) for kind, (data, _) in values]
-    parts = len(update.loops.functions.states)
-    update.loops.add(ids, given, valid, arrays[0], arrays[1 : 1 + parts])
+    update.loops.take(ids, [data for data, _ in taken], valid, arrays)
 
 
 UPDATES: dict[UpdateKind, Updating] = {

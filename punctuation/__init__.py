@@ -9,7 +9,8 @@ promise implies. After that:
 
 - `patterns.py`, `ranges.py`, `named_groups.py`: what a promise is made of, from `<` to ranges and groups.
 - `promised.py`, `corners.py`, `staircase.py`, `grouping.py`, `several_columns.py`, `group_corners.py`,
-  `group_promises.py`, `slowest.py`: how a frontier keeps promises, so that questions about many groups stay cheap.
+  `group_promises.py`, `group_bounds.py`, `many_bounds.py`, `slowest.py`: how a frontier keeps promises, so that
+  questions about many groups stay cheap.
 - `crossing.py`, `translate.py`, `meeting.py`: how the promises of the inputs become those of the output. The page
   `docs/crossings.md` lists the result for every operator.
 - `interest.py`: which promises help a consumer, and the `Gate` that holds back the others.

@@ -60,10 +60,10 @@ class KnownBounds(MutableMapping[Value, Bound]):
     def copy(self) -> KnownBounds: ...
 
 
-def greatest(bounds: Mapping[Value, Bound]) -> Bound:
+def most_of(bounds: Mapping[Value, Bound]) -> Bound:
     """The greatest of the bounds.
 
-    >>> greatest({"A": 5, "B": 7})
+    >>> most_of({"A": 5, "B": 7})
     7
     """
     return bounds.greatest() if isinstance(bounds, ManyBounds) else max(bounds.values())

@@ -29,7 +29,6 @@ from oop.kernels.signatures.programs import (
 )
 from oop.kernels.signatures.sums import beyond_error
 from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
-from oop.kernels.user.folds import KINDS
 
 _ROWS = lib.OOP_ROWS
 _OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
@@ -246,11 +245,8 @@ class TrainProgram(TrainProgramBase):
         run = self._run
         update = self.code.updates[run.failed - run.updates]
         assert update.loops is not None
-        functions, group = update.loops.functions, run.failed_group
-        arrays = self._known[run.needed].arrays()[update.array + 1 :][: len(functions.states)]
-        bits = np.array(list(run.failed_values), np.int64)
-        values = [bits[i : i + 1].view(KINDS[kind])[:1] for i, kind in enumerate(update.loops.fold.values)]
-        update.loops.fail_again(values, [array[group : group + 1] for array in arrays])
+        arrays = self._known[run.needed].arrays()[update.array :]
+        update.loops.fail_again(np.array(list(run.failed_values), np.int64), arrays, run.failed_group)
 
     def _change_table(self, code: int) -> None:
         """Let a table of keys have what it lacks."""
@@ -277,7 +273,7 @@ class TrainProgram(TrainProgramBase):
         run, guard = self._run, self.guard
         slack, greatest, bound = guard.slack, guard.greatest, guard.bound
         run.seen, run.bounded = greatest is not None, bound is not None
-        run.rank = -1 if guard.rank is None else guard.rank
+        run.ranks = 0 if guard.rank is None else guard.rank + 1
         if guard.rank is not None:
             self._read_top(guard.rank, guard.top)
         if self.code.floats:

@@ -34,13 +34,20 @@ class UserLoops(ABC):
 
     @property
     def address(self) -> int:
-        """Where `add` is as a function of C, for programs (`oop_user_loop` in csrc/programs.h)."""
+        """Where `add` is as a function of C, for programs (`OwnUpdate` in `oop.kernels.steps`)."""
         raise KernelError("these loops are not compiled")
 
-    def fail_again(self, values: Sequence[Array], state: Sequence[Array]) -> None:
-        """Raise the error of a row that a program gave the function at `address`, and that it refused. These are the
-        values of the row and the state of its group."""
-        self.add(np.zeros(1, np.int64), values, None, np.zeros(1, np.int64), [part.copy() for part in state])
+    def take(self, ids: Ints, values: Sequence[Array], valid: Bools | None, arrays: Sequence[Array]) -> None:
+        """As `add`, for a program that is interpreted: counts and state are the first of its ``arrays``."""
+        kinds = zip(self.fold.values, values, strict=True)
+        given = [np.ascontiguousarray(value, KINDS[kind]) for kind, value in kinds]
+        self.add(ids, given, valid, arrays[0], arrays[1 : 1 + len(self.functions.states)])
+
+    def fail_again(self, bits: Ints, arrays: Sequence[Array], group: int) -> None:
+        """Raise the error of a row that the function at `address` refused, by giving it to `add`."""
+        values = [bits[i : i + 1].view(KINDS[kind])[:1] for i, kind in enumerate(self.fold.values)]
+        state = [array[group : group + 1].copy() for array in arrays[1 : 1 + len(self.functions.states)]]
+        self.add(np.zeros(1, np.int64), values, None, np.zeros(1, np.int64), state)
         raise KernelError("a user's function has refused a row once, and not again")
 
     def merge(

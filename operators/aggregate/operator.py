@@ -37,7 +37,7 @@ from oop.operators.groups.table_pieces import TablePiece, in_pieces
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Advance, Promise
-from oop.punctuation.many_bounds import greatest
+from oop.punctuation.many_bounds import most_of
 from oop.punctuation.patterns import Value
 
 _MANY = 64  # at least so many windows with one promise, and at most so many groups held for each, share merges
@@ -366,7 +366,7 @@ def _constant_reach(bound: int) -> TableBounds:
 def reached_wid(punct: Promise) -> int:
     """How far one promise may reach; the end of a group reaches everywhere, a bound on something else nowhere."""
     if isinstance(punct, GroupPromises):
-        return as_int64(greatest(punct.bounds)) if punct.attribute == WID_START else INT64_MIN
+        return as_int64(most_of(punct.bounds)) if punct.attribute == WID_START else INT64_MIN
     if not punct.below:
         return INT64_MAX
     return as_int64(punct.below.get(WID_START))

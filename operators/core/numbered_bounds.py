@@ -12,16 +12,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Collection, ItemsView, Iterator, KeysView, Mapping, ValuesView
 
 import numpy as np
 
 from oop.kernels.once import once
 from oop.operators.core.growing import with_room
+from oop.punctuation.interest import BoundStep
 from oop.punctuation.many_bounds import KnownBounds, ManyBounds, images_of
 from oop.punctuation.patterns import Bound, Value
 
-Step = Callable[[Bound], Bound | None]
 _NUMBERS = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
 
 
@@ -59,7 +59,7 @@ class NumberedBounds(ManyBounds):
     ) -> None:
         self.groups, self.numbers, self.bounds = groups, numbers, bounds
         self._rising = rising
-        self._moved: tuple[Step, Mapping[Value, Bound]] | None = None  # where they were last moved to
+        self._moved: tuple[BoundStep, Mapping[Value, Bound]] | None = None  # where they were last moved to
 
     @once
     def plain(self) -> dict[Value, Bound]:
@@ -103,12 +103,13 @@ class NumberedBounds(ManyBounds):
             return self.where(np.isin(self.numbers, groups.numbers, assume_unique=True))
         return {group: bound for group, bound in self.plain.items() if group in groups}
 
-    def moved(self, function: Step) -> Mapping[Value, Bound]:
-        if self._moved is None or self._moved[0] != function:  # the gate before an operator asks the same as it
-            self._moved = function, self._move(function)
-        return self._moved[1]
+    def moved(self, function: BoundStep) -> Mapping[Value, Bound]:
+        last = self._moved  # read once: shards that are given the same promises may move them at the same time
+        if last is None or last[0] != function:  # the gate before an operator asks the same as it
+            last = self._moved = function, self._move(function)
+        return last[1]
 
-    def _move(self, function: Step) -> Mapping[Value, Bound]:
+    def _move(self, function: BoundStep) -> Mapping[Value, Bound]:
         if self._rising is None:
             self._rising = np.sort(self.bounds)
         runs = images_of(self._rising.tolist(), function)

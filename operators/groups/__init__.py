@@ -20,7 +20,9 @@ Decisions:
 - Functions of one column share what they keep where they can (`Summary`), which pays for two functions that would keep
   arrays of their own.
 - An aggregate has the bounds of its groups by dense id in an array (`reach.py`), so the groups of a window are compared
-  in one pass. Where promises move few groups and many windows are open, only slices that hold one of these groups are
-  examined (`slices.py`): slices are noted by whole tables, and sorted for a group when a promise moves it.
-- A closed table gives its results without a copy of it (`table_pieces.py`).
+  in one pass. Promises of an order bring numbers of their groups (`operators/core/numbered_bounds.py`), which are
+  looked up once. Where promises move few groups and many windows are open, only slices that hold one of these groups
+  are examined (`slices.py`): slices are noted by whole tables, and sorted for a group when a promise moves it.
+- A closed table gives its results without a copy of it (`table_pieces.py`). Groups that leave a table are copied, but
+  get no table of keys: nobody looks them up any more.
 """

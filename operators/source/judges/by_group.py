@@ -1,9 +1,9 @@
 """Judges policies by group for whole batches.
 
 Rows of groups that are active throughout a batch are judged only by rows of their own group, and kernels do that. A
-group that begins, or comes back, starts from where the other groups are at that row. A batch with such a group goes row
-by row through the executable specification (`oop.punctuation.progress_groups`). Kernels and specification work on the
-same state.
+group that begins, or comes back, starts from where the other groups are at that row. A part of a batch with such a
+group goes row by row through the executable specification (`oop.punctuation.progress_groups`). Kernels and
+specification work on the same state.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from oop.punctuation.progress import Progress
 from oop.punctuation.progress_groups import GroupedProgress
 from oop.punctuation.trackers import Greatest, NthGreatest, Tracker
 
+_ROW_BY_ROW = 1_024  # rows are not divided further in search of some that can be judged together
 _MOST_KEPT = 8  # kept values of slack by rows for each row of a batch: handing more to a kernel does not pay
 
 
@@ -44,9 +45,18 @@ class ByGroup(Judge):
         self.groups = progress
 
     def bounds(self, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
-        columns = [rows.column(name) for name in self.groups.columns]
+        return self._bounds(times, [rows.column(name) for name in self.groups.columns])
+
+    def _bounds(self, times: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
+        """Groups begin with a stream: one half of a batch may go row by row, and the other one together."""
         found = self._together(times, columns) if len(times) else None
-        return observed(self.groups, times, *columns) if found is None else found
+        if found is not None:
+            return found
+        if len(times) <= _ROW_BY_ROW:
+            return observed(self.groups, times, *columns)
+        half = len(times) // 2
+        first = self._bounds(times[:half], [column.slice(0, half) for column in columns])
+        return np.concatenate([first, self._bounds(times[half:], [column.slice(half) for column in columns])])
 
     def _together(self, times: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray | None:
         """The bound before each row, by a kernel; None if rows of one group decide about another, or if it does not
