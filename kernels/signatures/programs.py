@@ -84,8 +84,7 @@ class SessionTarget(SliceTarget, Protocol):
         ...
 
     def extended(self, found: Extended, rows: int) -> None:
-        """Called with what became of so many rows. The aggregates of absorbed sessions are still to be merged into those
-        of the survivors."""
+        """Called with what became of so many rows. The aggregates of absorbed sessions are still to be merged."""
         ...
 
 
