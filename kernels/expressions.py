@@ -36,7 +36,7 @@ class Register(NamedTuple):
         return Register(self.data[rows], None if self.valid is None else self.valid[rows])
 
 
-Computed: TypeAlias = Callable[[Step, Register, Register, Register], Register]
+Computing: TypeAlias = Callable[[Step, Register, Register, Register], Register]
 
 
 def _both(a: Register, b: Register) -> Bools | None:
@@ -45,7 +45,7 @@ def _both(a: Register, b: Register) -> Bools | None:
     return a.valid & b.valid
 
 
-def _whole(compute: Callable[[Array, Array], tuple[Array, Array | bool]], operands: int) -> Computed:
+def _whole(compute: Callable[[Array, Array], tuple[Array, Array | bool]], operands: int) -> Computing:
     """A step on whole numbers. The function gives the results, wrapped, and where they are wrong for certain."""
 
     def step(what: Step, a: Register, b: Register, c: Register) -> Register:
@@ -88,7 +88,7 @@ def _mod(a: Array, b: Array) -> tuple[Array, Array]:
     return np.where(b == -1, 0, np.mod(a, np.where(wrong | (b == -1), 1, b))), wrong
 
 
-def _floats(compute: Callable[[Array, Array], Array], operands: int = 2) -> Computed:
+def _floats(compute: Callable[[Array, Array], Array], operands: int = 2) -> Computing:
     def step(what: Step, a: Register, b: Register, c: Register) -> Register:
         with np.errstate(all="ignore"):
             return Register(compute(a.data, b.data), _both(a, b) if operands == 2 else a.valid)
@@ -104,7 +104,7 @@ def _divide(what: Step, a: Register, b: Register, c: Register) -> Register:
         return Register(a.data / b.data, valid)
 
 
-def _compared(compare: Callable[[Array, Array], Bools]) -> Computed:
+def _compared(compare: Callable[[Array, Array], Bools]) -> Computing:
     return lambda what, a, b, c: Register(compare(a.data, b.data), _both(a, b))
 
 
@@ -125,11 +125,11 @@ def _is_null(what: Step, a: Register, b: Register, c: Register) -> Register:
     return Register(there if what.op is Op.IS_VALID else ~there, None)
 
 
-def _extreme(choose: Callable[[Array, Array], Array]) -> Computed:
+def _extreme(choose: Callable[[Array, Array], Array]) -> Computing:
     return lambda what, a, b, c: Register(choose(a.data, b.data), _both(a, b))
 
 
-def _float_extreme(choose: Callable[[Array, Array], Array]) -> Computed:
+def _float_extreme(choose: Callable[[Array, Array], Array]) -> Computing:
     """Null if one of the two is, unless the other is NaN."""
 
     def step(what: Step, a: Register, b: Register, c: Register) -> Register:
@@ -159,7 +159,7 @@ def _fill_null(what: Step, a: Register, b: Register, c: Register) -> Register:
     return Register(np.where(a.valid, a.data, b.data), valid)
 
 
-COMPUTED: dict[Op, Computed] = {
+COMPUTED: dict[Op, Computing] = {
     Op.ADD: _whole(_add, 2),
     Op.SUBTRACT: _whole(_subtract, 2),
     Op.MULTIPLY: _whole(_multiply, 2),

@@ -288,17 +288,11 @@ class ProgramWriter:
         self, times: int, gap: Bound, keys: Sequence[tuple[int, str]], updates: Iterable[Update]
     ) -> ProgramCode:
         """The program that ends here and takes rows into open sessions."""
-        # the times are used at the end, like a slot; all rows are of one slice
-        code = self.code(keys, times, updates)
-        constant = Constant(self.new(), 0, INT)
-        ends = Sessions(times, gap)
-        return replace(
-            code,
-            slot=constant.register,
-            constants=(*code.constants, constant),
-            registers=self._registers,
-            sessions=ends,
-        )
+        code = self.code(keys, times, updates)  # times are used at the end, like a slot
+        slot = Constant(self.new(), 0, INT)  # but all rows are of one slice
+        constants = (*code.constants, slot)
+        last = Sessions(times, gap)
+        return replace(code, slot=slot.register, constants=constants, registers=self._registers, sessions=last)
 
     def distinct(self, schema: pa.Schema, keys: Sequence[tuple[int, str]], slot: int) -> RowsCode:
         """The program that ends here and hands out the first row of each key, with these columns."""

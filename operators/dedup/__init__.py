@@ -5,7 +5,7 @@ group is complete. With `within=` only rows of a key that are at most that far a
 
 Way in. Read `dedup.py`, the spec (its fields are in `fields.py`). There are four ways to run: `operator.py` with
 `seen_keys.py` (keys alone, or the best row of each key), and `within.py` with `keyed_times.py` (times near a row of the
-same key, or spans).
+same key, or spans). `targets.py` lends seen keys to a program.
 
 Decisions:
 
@@ -15,5 +15,7 @@ Decisions:
   are held; it can be checked before a run.
 - `keep="any"` within a span is decided row by row in order of arrival, however batches are cut. In a batch, rows are
   examined one by one only if rows of their key are out of order, and neither all near each other nor all far apart.
+- Slices of keys are few, because large batches are looked up faster in few large tables. They become narrower where
+  promises are so frequent that more keys are moved, out of slices that are covered in part, than come.
 - With `within=`, a row without a time is no duplicate of any row.
 """

@@ -27,6 +27,9 @@ from oop.operators.rows.layout import as_type, plain_type
 from oop.operators.rows.places import PlacedRows
 from oop.punctuation import Frontier
 
+_FEW = 16  # keys that a slice should have, where there are many slices
+_MANY = 4_096  # so many keys may always be moved
+
 
 @dataclass(eq=False)
 class _Slice:
@@ -70,6 +73,8 @@ class SeenKeys:
         self.shift = 0
         self._touched: set[int] = set()  # slices that a program brought rows of one train to
         self._held = 0
+        self._most = max(time_slices.SPREAD // 16, 1)  # slices that a batch may touch: few, with a table for each
+        self._added = self._moved = 0  # keys since slices changed their width; keys that were moved to a smaller table
         self._newest = 0  # the number of the slice that was last made
         self._expected = 0  # keys in the slice that was last removed whole
         self.version = 0  # counts the times that keys came or went; in between no slice is replaced
@@ -118,8 +123,9 @@ class SeenKeys:
 
     def _is_thin(self, touched: int, more: int = 0) -> bool:
         """Should slices be wider, if so many of them are touched together? They will be ``2 ** more`` times as wide."""
-        most = max(time_slices.SPREAD // 4, 1)  # fewer than elsewhere, because each has a table of its own
-        return (touched > most or len(self._slices) >> more > MOST) and self.shift + more < WIDEST
+        slices = len(self._slices) >> more
+        sparse = slices > time_slices.SPREAD and self._held < _FEW * slices
+        return (touched > self._most or slices > MOST or sparse) and self.shift + more < WIDEST
 
     def begin_train(self) -> None:
         """A program is about to bring rows."""
@@ -165,24 +171,37 @@ class SeenKeys:
         slice_.size = size
         if more:
             self._held += more
+            self._added += more
             slice_.counted += more
             self._changed.add(number)
             self.version += 1
 
     def widen(self, more: int) -> None:
         """Make slices of ``2 ** more`` times as many values."""
-        self.shift += more
-        narrow, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
-        self._changed |= narrow.keys()
-        self._expected = 0
-        self._touched.clear()
-        self.version += 1
+        narrow = self._with_shift(self.shift + more)
         expected = Counter[int]()
         for number, slice_ in narrow.items():
             expected[number >> more] += len(slice_)
         for number in sorted(narrow):
             self._slice(number >> more).keys.reserve(expected[number >> more])
             self._merge(number >> more, narrow[number])
+
+    def _narrow(self) -> None:
+        """Make slices of a quarter of the values, of which a batch may touch four times as many."""
+        self._most *= 4
+        wide = self._with_shift(self.shift - 2)
+        for number in sorted(wide):
+            self.add(self.batch(wide[number]))
+
+    def _with_shift(self, shift: int) -> dict[int, _Slice]:
+        """Begin with slices of another width; the result is those that there were."""
+        before, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
+        self.shift = shift
+        self._changed |= before.keys()
+        self._touched.clear()
+        self._expected = self._added = self._moved = 0
+        self.version += 1
+        return before
 
     def _merge(self, number: int, other: _Slice, ids: np.ndarray | None = None) -> None:
         """Add to a slice what another one has, or what it has under these ids. They have no key in common."""
@@ -221,7 +240,12 @@ class SeenKeys:
                 self._remove(number)
                 if not gone.all():
                     self._merge(number, slice_, np.flatnonzero(~gone))
+                    moved = len(self._slices[number])
+                    self._moved, self._added = self._moved + moved, self._added - moved
                 yield slice_, np.flatnonzero(gone)
+        # where promises are frequent, it costs more to move keys on and on than to look into many slices
+        if self._moved > max(self._added, _MANY) and self.shift >= 2 and self._most < time_slices.SPREAD:
+            self._narrow()
 
     def _named(self, slice_: _Slice) -> pa.RecordBatch:
         """The keys of a slice."""

@@ -5,7 +5,7 @@ when a promise says that no row can reach it any more.
 
 Way in. Read `session.py`, the spec (its fields are in `fields.py`), then `operator.py`. `table.py` has the open
 sessions, `filed.py` and `starts.py` find which are due and where the earliest begins, `parts.py` saves them,
-`emitted_ends.py` knows the closed sessions that late rows must not touch.
+`emitted_ends.py` knows the closed sessions that late rows must not touch. `targets.py` lends the table to a program.
 
 Decisions:
 
@@ -19,7 +19,8 @@ Decisions:
   parts, sessions are filed by slices of their ends instead (`filed.py`). Saved parts follow these slices.
 - `starts.py` files sessions by start too, so that a frequent promise does not scan all open sessions. Promises by group
   need one scan for a whole train of them.
-- When the chains of keys become long, batches are sorted by key and time first.
+- When the chains of keys become long, batches are sorted by key and time first, and a program is given no more rows.
+- What a program bridges keeps its aggregates until the train has ended, when they are merged all at once.
 - The crossing says how far a promise may go at most (`Spec.held_back` names the attributes that lag), and plans are
   checked by that. What has really been promised is the frontier of the output, which shards, Spark's stages and the
   laws use. The laws compute from `open_results` what must have been promised. With promises by group more may have been

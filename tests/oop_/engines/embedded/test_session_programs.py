@@ -118,7 +118,6 @@ def test_it_says_why_it_is_no_program() -> None:
         return "; ".join(found.reason for found in superboxes(lower(stream.flow, oop.Embedded())))
 
     assert why(sessions(visits())) == ""
-    assert "may be null" in why(sessions(visits().sort()))
     assert "has no steps" in why(visits().window(oop.session(3)).agg(x=oop.count_distinct("v")))
     assert "one program with Source" in sessions(visits()).explain(engine=oop.Embedded())
 
