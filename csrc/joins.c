@@ -5,6 +5,7 @@
 
 /* Rows are taken in chunks: what all rows of a chunk will touch is fetched before the first is worked on. */
 #define CHUNK 256
+#define AHEAD 16 /* chains whose newest row is fetched before they are moved */
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
 /* How far a hash is shifted to give a head, less one: `head_of` shifts in two steps, because a shift by all 64 bits is
@@ -95,6 +96,7 @@ int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int
 int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size) {
     const int shift = shift_of(table->size);
     for (int64_t chain = 0; chain < old_size; chain++) {
+        if (chain + AHEAD < old_size) FETCH(&table->rows[old[chain + AHEAD]]);
         uint32_t at = old[chain];
         if (!at) continue;
         while (table->rows[at].older) at = table->rows[at].older;
@@ -117,93 +119,99 @@ int oop_join_read(const oop_join_table *table, const int64_t *places, int64_t n,
     return OOP_OK;
 }
 
-/* The probing rows of a chunk, and the times that they meet: whole from first to last, or real by the reach. */
+/* A probing row: its word, and the first time that it meets, with how far the last one is from there; of floats, its own
+   time. */
 typedef struct {
-    const uint64_t *words;
-    const double *real; /* NULL: times are whole */
-    const oop_float_reach *reach;
-    int64_t first[CHUNK], last[CHUNK];
+    uint64_t word;
+    union {
+        int64_t whole;
+        double real;
+    } time;
+    uint64_t width;
+} seeker;
+
+/* The probing rows of a chunk. */
+typedef struct {
+    seeker rows[CHUNK];
+    uint32_t chains[CHUNK]; /* all bits, or none of a row that meets no time at all */
+    const oop_float_reach *reach; /* NULL: times are whole */
 } probing;
 
-/* The times that a row of time t meets. Where there are none, the first is after the last. */
-static inline void find_span(const oop_reach *reach, int64_t t, int64_t *first, int64_t *last) {
-    int none = 0;
-    *first = INT64_MIN;
-    *last = INT64_MAX;
-    if (reach->low != INT64_MIN && __builtin_add_overflow(t, reach->low, first)) {
-        none = reach->low > 0;
-        *first = INT64_MIN;
-    }
-    if (reach->high != INT64_MAX && __builtin_add_overflow(t, reach->high, last)) {
-        none |= reach->high < 0;
-        *last = INT64_MAX;
-    }
-    if (none) {
-        *first = INT64_MAX;
-        *last = INT64_MIN;
-    }
+/* Does this row meet that one? There is no branch, because the answer cannot be predicted. */
+static inline int meets(const seeker *own, const oop_float_reach *reach, const oop_join_row *row) {
+    int same = row->word == own->word;
+    if (!reach) return same & ((uint64_t)row->time.whole - (uint64_t)own->time.whole <= own->width);
+    double apart = row->time.real - own->time.real;
+    int from = reach->low_open ? apart > reach->low : apart >= reach->low;
+    int to = reach->high_open ? apart < reach->high : apart <= reach->high;
+    return same & from & to;
 }
 
-/* Does row j of the chunk meet this one? There is no branch, because the answer cannot be predicted. */
-static inline int meets(const probing *rows, int j, const oop_join_row *row) {
-    int same = row->word == rows->words[j];
-    if (!rows->real) return same & (row->time.whole >= rows->first[j]) & (row->time.whole <= rows->last[j]);
-    double apart = row->time.real - rows->real[j];
-    int from = rows->reach->low_open ? apart > rows->reach->low : apart >= rows->reach->low;
-    int to = rows->reach->high_open ? apart < rows->reach->high : apart <= rows->reach->high;
-    return same & from & to;
+/* Fills in the times that a row of time t meets. Returns whether there are any: a reach may lead beyond all times. */
+static inline int find_span(const oop_reach *reach, int64_t t, seeker *own) {
+    int64_t first = INT64_MIN, last = INT64_MAX;
+    int any = 1;
+    if (reach->low != INT64_MIN && __builtin_add_overflow(t, reach->low, &first)) {
+        any &= reach->low < 0;
+        first = INT64_MIN;
+    }
+    if (reach->high != INT64_MAX && __builtin_add_overflow(t, reach->high, &last)) {
+        any &= reach->high > 0;
+        last = INT64_MAX;
+    }
+    own->time.whole = first;
+    own->width = (uint64_t)last - (uint64_t)first;
+    return any & (first <= last);
 }
 
 /* Finds the pairs of a chunk in rounds: a round looks at one row of each chain, from the newest on, and fetches the
    next rows of the chains that go on. Returns how many pairs there are, in the order of the probing rows. Returns -1 if
-   there are more than OOP_ROUND_PAIRS: then chains are long, and are followed one by one. */
-static int probe_rounds(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
-                        int64_t *mine, int64_t *theirs) {
-    uint32_t at[CHUNK + 1], found_at[OOP_ROUND_PAIRS + 1];
-    uint16_t row_of[CHUNK + 1], found_row[OOP_ROUND_PAIRS + 1];
+   there are more than OOP_ROUND_PAIRS: then chains are long, and are followed one by one. Compiled once for whole times
+   and once for floats. */
+static inline __attribute__((always_inline)) int probe_rounds(const oop_join_row *rows, const probing *chunk,
+                                                              const oop_float_reach *reach, const uint32_t *heads,
+                                                              int m, int64_t begin, int64_t *mine, int64_t *theirs) {
+    /* a probing row in the high half, and in the low one where its chain goes on */
+    uint64_t at[CHUNK + 1], met[OOP_ROUND_PAIRS + CHUNK + 1];
     int starts[CHUNK + 1] = {0}, active = 0, pairs = 0;
     for (int j = 0; j < m; j++) {
-        at[active] = heads[j];
-        row_of[active] = (uint16_t)j;
+        at[active] = (uint64_t)j << 32 | heads[j];
         active += heads[j] != 0;
     }
     while (active) {
         int left = 0;
         for (int k = 0; k < active; k++) {
-            const oop_join_row *row = &table->rows[at[k]];
-            uint32_t older = row->older;
-            uint16_t j = row_of[k];
-            FETCH(&table->rows[older]);
-            int met = meets(rows, j, row);
-            found_at[pairs] = at[k]; /* overwritten by the next, unless they met */
-            found_row[pairs] = j;
-            pairs += met;
-            starts[j + 1] += met;
-            if (pairs > OOP_ROUND_PAIRS) return -1;
-            at[left] = older; /* likewise, unless the chain goes on */
-            row_of[left] = j;
+            const uint64_t now = at[k], j = now >> 32;
+            const oop_join_row *row = &rows[(uint32_t)now];
+            const uint64_t older = row->older;
+            FETCH(&rows[older]);
+            met[pairs] = now; /* overwritten by the next, unless they met */
+            pairs += meets(&chunk->rows[j], reach, row);
+            at[left] = j << 32 | older; /* likewise, unless the chain goes on */
             left += older != 0;
         }
+        if (pairs > OOP_ROUND_PAIRS) return -1;
         active = left;
     }
+    for (int k = 0; k < pairs; k++) starts[(met[k] >> 32) + 1]++;
     for (int j = 0; j < m; j++) starts[j + 1] += starts[j];
     for (int k = 0; k < pairs; k++) {
-        int place = starts[found_row[k]]++;
-        mine[place] = begin + found_row[k];
-        theirs[place] = (int64_t)found_at[k] - 1;
+        const uint64_t j = met[k] >> 32;
+        mine[starts[j]] = begin + (int64_t)j;
+        theirs[starts[j]++] = (int64_t)(uint32_t)met[k] - 1;
     }
     return pairs;
 }
 
 /* Finds the pairs of a chunk one chain after the other, up to the row whose pairs find no room. */
-static int probe_chains(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
+static int probe_chains(const oop_join_table *table, const probing *chunk, const uint32_t *heads, int m, int64_t begin,
                         int64_t *mine, int64_t *theirs, int64_t room, int64_t *found, int64_t *done) {
     for (int j = 0; j < m; j++) {
         int64_t pairs = *found;
         const oop_join_row *row;
         for (uint32_t at = heads[j]; at; at = row->older) {
             row = &table->rows[at];
-            if (!meets(rows, j, row)) continue;
+            if (!meets(&chunk->rows[j], chunk->reach, row)) continue;
             if (pairs == room) return OOP_FULL;
             mine[pairs] = begin + j;
             theirs[pairs++] = (int64_t)at - 1;
@@ -214,57 +222,65 @@ static int probe_chains(const oop_join_table *table, const probing *rows, const 
     return OOP_OK;
 }
 
-static int probe_chunk(const oop_join_table *table, const probing *rows, int m, int64_t begin, int64_t *mine,
+static int probe_chunk(const oop_join_table *table, const probing *chunk, int m, int64_t begin, int64_t *mine,
                        int64_t *theirs, int64_t room, int64_t *found, int64_t *done) {
     const int shift = shift_of(table->size);
     uint32_t heads[CHUNK];
     uint64_t places[CHUNK];
     for (int j = 0; j < m; j++) {
-        places[j] = head_of(table, rows->words[j], shift);
+        places[j] = head_of(table, chunk->rows[j].word, shift);
         FETCH(&table->heads[places[j]]);
     }
     for (int j = 0; j < m; j++) {
-        heads[j] = table->heads[places[j]];
+        heads[j] = table->heads[places[j]] & chunk->chains[j];
         FETCH(&table->rows[heads[j]]);
     }
     if (room - *found >= OOP_ROUND_PAIRS) {
-        int pairs = probe_rounds(table, rows, heads, m, begin, mine + *found, theirs + *found);
+        int64_t *my_room = mine + *found, *their_room = theirs + *found;
+        int pairs = chunk->reach ? probe_rounds(table->rows, chunk, chunk->reach, heads, m, begin, my_room, their_room)
+                                 : probe_rounds(table->rows, chunk, NULL, heads, m, begin, my_room, their_room);
         if (pairs >= 0) {
             *found += pairs;
             *done = begin + m;
             return OOP_OK;
         }
     }
-    return probe_chains(table, rows, heads, m, begin, mine, theirs, room, found, done);
-}
-
-/* Probes chunk by chunk; times and reach are whole, or else real. */
-static int probe_all(const oop_join_table *table, const uint64_t *words, const int64_t *whole, const oop_reach *reach,
-                     const double *real, const oop_float_reach *real_reach, int64_t n, int64_t *mine, int64_t *theirs,
-                     int64_t room, int64_t *found, int64_t *done) {
-    int code = OOP_OK;
-    while (*done < n && code == OOP_OK) {
-        int64_t begin = *done;
-        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
-        probing rows;
-        rows.words = words + begin;
-        rows.real = real ? real + begin : NULL;
-        rows.reach = real_reach;
-        if (whole)
-            for (int j = 0; j < m; j++) find_span(reach, whole[begin + j], &rows.first[j], &rows.last[j]);
-        code = probe_chunk(table, &rows, m, begin, mine, theirs, room, found, done);
-    }
-    return code;
+    return probe_chains(table, chunk, heads, m, begin, mine, theirs, room, found, done);
 }
 
 int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int64_t *times, int64_t n,
                    const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                    int64_t *done) {
-    return probe_all(table, words, times, reach, NULL, NULL, n, mine, theirs, room, found, done);
+    probing chunk;
+    int code = OOP_OK;
+    chunk.reach = NULL;
+    while (*done < n && code == OOP_OK) {
+        int64_t begin = *done;
+        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
+        for (int j = 0; j < m; j++) {
+            chunk.rows[j].word = words[begin + j];
+            chunk.chains[j] = find_span(reach, times[begin + j], &chunk.rows[j]) ? UINT32_MAX : 0;
+        }
+        code = probe_chunk(table, &chunk, m, begin, mine, theirs, room, found, done);
+    }
+    return code;
 }
 
 int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, const double *times, int64_t n,
                          const oop_float_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                          int64_t *done) {
-    return probe_all(table, words, NULL, NULL, times, reach, n, mine, theirs, room, found, done);
+    probing chunk;
+    int code = OOP_OK;
+    chunk.reach = reach;
+    while (*done < n && code == OOP_OK) {
+        int64_t begin = *done;
+        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
+        for (int j = 0; j < m; j++) {
+            chunk.rows[j].word = words[begin + j];
+            chunk.rows[j].time.real = times[begin + j];
+            chunk.chains[j] = UINT32_MAX;
+        }
+        code = probe_chunk(table, &chunk, m, begin, mine, theirs, room, found, done);
+    }
+    return code;
 }
