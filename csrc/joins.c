@@ -5,7 +5,7 @@
 
 /* Rows are taken in chunks: what all rows of a chunk will touch is fetched before the first is worked on. */
 #define CHUNK 256
-#define AHEAD 16 /* chains whose newest row is fetched before they are moved */
+#define AHEAD 16 /* chains whose two newest rows are fetched, one after the other, before they are moved */
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
 /* How far a hash is shifted to give a head, less one: `head_of` shifts in two steps, because a shift by all 64 bits is
@@ -96,7 +96,9 @@ int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int
 int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size) {
     const int shift = shift_of(table->size);
     for (int64_t chain = 0; chain < old_size; chain++) {
-        if (chain + AHEAD < old_size) FETCH(&table->rows[old[chain + AHEAD]]);
+        if (chain + 2 * AHEAD < old_size) FETCH(&table->rows[old[chain + 2 * AHEAD]]);
+        const uint32_t soon = chain + AHEAD < old_size ? old[chain + AHEAD] : 0;
+        if (soon) FETCH(&table->rows[table->rows[soon].older]);
         uint32_t at = old[chain];
         if (!at) continue;
         while (table->rows[at].older) at = table->rows[at].older;

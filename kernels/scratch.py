@@ -177,6 +177,16 @@ def longer_array(array: Array, length: int, used: int | None = None) -> Array:
     return longer
 
 
+def roomy_array(array: Array, nbytes: int, used: int) -> Array:
+    """A longer copy of an array of bytes, in which the first ``used`` ones are kept. It has at least ``nbytes``; what is
+    behind them is room to grow in place. Pages that nobody has touched need no memory.
+
+    >>> len(roomy_array(np.zeros(2_000_000, np.uint8), 3_000_000, 2_000_000)) >= 3_000_000
+    True
+    """
+    return longer_array(array, 2 * nbytes if nbytes >= max(pages.HUGE_PAGE, pages.SMALLEST) else nbytes, used)
+
+
 def growing_array(length: int, dtype: Any) -> Array:
     """An uninitialized array that will soon make way for a larger one, so its memory is not kept.
 

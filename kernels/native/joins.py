@@ -8,11 +8,13 @@ import numpy as np
 
 from oop.kernels.checks import FLOAT64, Array, Ints, Words
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
-from oop.kernels.scratch import growing_array, longer_array, new_array
+from oop.kernels.pages import HUGE_PAGE
+from oop.kernels.scratch import growing_array, longer_array, new_array, roomy_array
 from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, place_taken, whole_reach
 
 SMALLEST = 32  # places of a new table
 _ROW = ffi.sizeof("oop_join_row")
+IN_PLACE = HUGE_PAGE // _ROW  # rows of a table that has room to grow in place
 # Secrets of this process: keys that meet in one chain here need not do so in another process.
 _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
 
@@ -31,7 +33,7 @@ class JoinTable(JoinTableBase):
 
     @property
     def nbytes(self) -> int:
-        return self._memory.nbytes + self._heads.nbytes
+        return (self._table.room + 1) * _ROW + self._heads.nbytes if self._table.room else self._heads.nbytes
 
     def run_insert(self, places: Ints, words: Words, times: Array) -> None:
         last = int(places.max())
@@ -87,11 +89,14 @@ class JoinTable(JoinTableBase):
 
     def _grow(self, places: int) -> None:
         table, before = self._table, self._table.room
-        # Grow by a quarter at least, so that small batches do not move all rows each time.
-        room = max(places, SMALLEST, before + before // 4)
-        used = min((before + 1) * _ROW, len(self._memory))  # row 0 belongs to no place
-        self._memory = longer_array(self._memory, (room + 1) * _ROW, used)
-        table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
+        # Small tables grow by a quarter at least, so that small batches do not move all rows each time. Large ones
+        # mostly grow in place.
+        room = max(places, SMALLEST, before + before // (4 if before < IN_PLACE else 16))
+        nbytes, used = (room + 1) * _ROW, (before + 1) * _ROW if before else 0  # row 0 belongs to no place
+        if nbytes > len(self._memory):
+            self._memory = roomy_array(self._memory, nbytes, used)
+            table.rows = ffi.from_buffer("oop_join_row[]", self._memory)
+        table.room = room
         check_code(lib.oop_join_clear(table, before))
         size = 1 << (room - 1).bit_length()
         if size > len(self._heads):
