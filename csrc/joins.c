@@ -5,7 +5,7 @@
 
 /* Rows are taken in chunks: what all rows of a chunk will touch is fetched before the first is worked on. */
 #define CHUNK 256
-#define AHEAD 16 /* chains whose two newest rows are fetched, one after the other, before they are moved */
+#define AHEAD 16 /* rows that are fetched before they are read */
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
 /* How far a hash is shifted to give a head, less one: `head_of` shifts in two steps, because a shift by all 64 bits is
@@ -93,19 +93,46 @@ int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int
     return OOP_OK;
 }
 
+/* Moves some neighbouring chains, in rounds: a round takes one row of each chain, from the newest on, and puts it at the
+   end of its new chain. Meanwhile a new chain is a ring: its head is its last row, which is followed by the first. */
+static void split_chains(oop_join_table *table, const uint32_t *old, int m, int shift) {
+    uint32_t at[CHUNK + 1];
+    int active = 0;
+    for (int j = 0; j < m; j++) {
+        at[active] = old[j];
+        active += old[j] != 0;
+    }
+    while (active) {
+        int left = 0;
+        for (int k = 0; k < active; k++) {
+            const uint32_t now = at[k];
+            oop_join_row *row = &table->rows[now];
+            uint32_t *head = &table->heads[head_of(table, row->word, shift)];
+            const uint32_t older = row->older, last = *head, first = table->rows[last].older;
+            FETCH(&table->rows[older]);
+            row->newer = last;
+            row->older = last ? first : now;
+            table->rows[last].older = now; /* if there is none, of rows[0], which nobody reads */
+            *head = now;
+            at[left] = older; /* overwritten by the next, unless the chain goes on */
+            left += older != 0;
+        }
+        active = left;
+    }
+}
+
 int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size) {
     const int shift = shift_of(table->size);
-    for (int64_t chain = 0; chain < old_size; chain++) {
-        if (chain + 2 * AHEAD < old_size) FETCH(&table->rows[old[chain + 2 * AHEAD]]);
-        const uint32_t soon = chain + AHEAD < old_size ? old[chain + AHEAD] : 0;
-        if (soon) FETCH(&table->rows[table->rows[soon].older]);
-        uint32_t at = old[chain];
-        if (!at) continue;
-        while (table->rows[at].older) at = table->rows[at].older;
-        while (at) { /* from the oldest on, so that rows with the same word keep their order */
-            uint32_t newer = table->rows[at].newer;
-            push_row(table, head_of(table, table->rows[at].word, shift), (int64_t)at - 1);
-            at = newer;
+    const int64_t times = table->size / old_size;
+    table->rows[0].older = 0;
+    for (int64_t chain = 0; chain < old_size; chain += CHUNK) {
+        const int m = (int)(old_size - chain < CHUNK ? old_size - chain : CHUNK);
+        for (int j = 0; j < CHUNK && chain + CHUNK + j < old_size; j++) FETCH(&table->rows[old[chain + CHUNK + j]]);
+        split_chains(table, old + chain, m, shift);
+        for (int64_t head = chain * times; head < (chain + m) * times; head++) { /* opens the rings */
+            oop_join_row *last = &table->rows[table->heads[head]];
+            table->heads[head] = table->heads[head] ? last->older : 0;
+            last->older = 0;
         }
     }
     return OOP_OK;
@@ -113,6 +140,7 @@ int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size
 
 int oop_join_read(const oop_join_table *table, const int64_t *places, int64_t n, uint64_t *words, void *times) {
     for (int64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n && (uint64_t)places[i + AHEAD] < (uint64_t)table->room) FETCH(&table->rows[places[i + AHEAD] + 1]);
         if (!has_row(table, places[i])) return OOP_ROW_OUTSIDE;
         const oop_join_row *row = &table->rows[places[i] + 1];
         words[i] = row->word;
