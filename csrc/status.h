@@ -17,7 +17,8 @@ enum oop_status {
     OOP_LATE_FULL = 11,
     OOP_SPREAD = 12,
     OOP_TEXT_FULL = 13,
-    OOP_ODD = 14
+    OOP_ODD = 14,
+    OOP_TOO_WIDE = 15 /* something does not fit in as many bits */
 };
 
 #endif
