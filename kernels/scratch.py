@@ -178,8 +178,8 @@ def longer_array(array: Array, length: int, used: int | None = None) -> Array:
 
 
 def roomy_array(array: Array, nbytes: int, used: int) -> Array:
-    """A longer copy of an array of bytes, in which the first ``used`` ones are kept. It has at least ``nbytes``; what is
-    behind them is room to grow in place. Pages that nobody has touched need no memory.
+    """A longer copy of an array of bytes, in which the first ``used`` ones are kept. It has at least ``nbytes``; what
+    is behind them is room to grow in place. Pages that nobody has touched need no memory.
 
     >>> len(roomy_array(np.zeros(2_000_000, np.uint8), 3_000_000, 2_000_000)) >= 3_000_000
     True

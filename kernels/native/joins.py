@@ -62,8 +62,8 @@ class JoinTable(JoinTableBase):
             self._fit(words[at:], times[at:])
 
     def _fit(self, words: Words, times: Array) -> None:
-        """Let rows fit that are too wide for narrow rows as they are. All rows become wide if these would not fit anyway,
-        or if the base is moved so often that it costs more than it saves."""
+        """Let rows fit that are too wide for narrow rows as they are. All rows become wide if these would not fit
+        anyway, or if the base is moved so often that it costs more than it saves."""
         table, often = self._table, 4 * self._came < self._table.room and self._count > 0
         if not often and int(words.max()) >> 32 == 0:
             code = lib.oop_join_rebase(table, point(times), len(times))

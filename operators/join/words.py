@@ -62,8 +62,8 @@ class KeyWords:
         return words
 
     def gives(self, place: int) -> bool:
-        """Can a key column be had back from the words? Words have 0.0 for -0.0, and text is taken faster from where rows
-        are."""
+        """Can a key column be had back from the words? Words have 0.0 for -0.0, and text is taken faster from where
+        rows are."""
         return self.kinds[place] not in ("float", "bytes")
 
     def column(self, place: int, words: np.ndarray) -> Column:

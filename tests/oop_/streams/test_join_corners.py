@@ -60,9 +60,7 @@ def test_keys_of_several_numbers_come_and_go(order: str) -> None:
         assert rows[name].to_pylist() == rows[f"{name}_right"].to_pylist()
     found = sorted(zip(*(rows[n].to_pylist() for n in ("ts", "b", "a", "x", "t", "l", "r")), strict=True))
     numbers = [(i, j) for i in range(rounds) for j in range(count)]
-    assert found == [
-        (i, j, j % 7 - 3, -0.0 if j % 2 else i + 0.5, f"{i}/{j % 5}", i + j, i + j) for i, j in numbers
-    ]
+    assert found == [(i, j, j % 7 - 3, -0.0 if j % 2 else i + 0.5, f"{i}/{j % 5}", i + j, i + j) for i, j in numbers]
     signs = [math.copysign(1, x) for x in rows["x"].to_pylist() if not x]
     assert signs == [-1] * len(signs) and signs
 
