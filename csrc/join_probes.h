@@ -6,8 +6,8 @@
 #include "fetch.h"
 #include "join_rows.h"
 
-/* A probing row: its word, and the first time that it meets, with how far the last one is from there; of floats, its own
-   time. Of narrow rows, times count from the base on. */
+/* A probing row: its word, and the first time that it meets, with how far the last one is from there; of floats, its
+   own time. Of narrow rows, times count from the base on. */
 typedef struct {
     uint64_t word, time, width;
 } seeker;

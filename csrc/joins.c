@@ -124,8 +124,9 @@ int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int
     return BY_WIDTH(remove_rows, places, n, done);
 }
 
-/* Moves some neighbouring chains, in rounds: a round takes one row of each chain, from the newest on, and puts it at the
-   end of its new chain. Meanwhile a new chain is a ring: its head is its last row, which is followed by the first. */
+/* Moves some neighbouring chains, in rounds: a round takes one row of each chain, from the newest on, and puts it at
+   the end of its new chain. Meanwhile a new chain is a ring: its head is its last row, which is followed by the
+   first. */
 EACH void split_chains(oop_join_table *table, int narrow, const uint32_t *old, int m, int shift) {
     uint32_t at[CHUNK + 1];
     int active = 0;

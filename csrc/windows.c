@@ -146,8 +146,8 @@ __attribute__((target("avx512f,popcnt"))) static int64_t order_wide(const int64_
 }
 #endif
 
-/* Four stretches of the rows at once, each with counts of its own: rows that follow each other are often of one slice, and
-   would wait for the count that the row before wrote. */
+/* Four stretches of the rows at once, each with counts of its own: rows that follow each other are often of one slice,
+   and would wait for the count that the row before wrote. */
 static int order_in_lanes(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
                           int64_t *starts) {
     int64_t counts[LANES][IN_LANES] = {0}, each = n / LANES, end = 0;

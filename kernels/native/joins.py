@@ -22,6 +22,7 @@ _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
 class JoinTable(JoinTableBase):
     def run_init(self) -> None:
         self._memory: Array = np.empty(0, np.uint8)
+        self._wide = self._memory
         self._heads: Array = np.zeros(1, np.uint32)
         self._count = 0
         self._came = 0  # rows since the base of narrow rows was moved
@@ -70,9 +71,9 @@ class JoinTable(JoinTableBase):
             if code != lib.OOP_TOO_WIDE:
                 self._came = 0
                 return check_code(code)
-        memory = roomy_array(self._memory, (table.room + 1) * _WIDE, 0)
-        check_code(lib.oop_join_widen(table, ffi.from_buffer(memory)))
-        self._memory = memory
+        self._wide = roomy_array(self._memory, (table.room + 1) * _WIDE, 0)  # held, whenever an interrupt comes
+        check_code(lib.oop_join_widen(table, ffi.from_buffer(self._wide)))
+        self._memory = self._wide
 
     def run_remove(self, places: Ints) -> None:
         places, done = contiguous(places), ffi.new("int64_t *")
