@@ -1,270 +1,219 @@
 #include "joins.h"
 
 #include "fetch.h"
-#include "hash.h"
+#include "join_probes.h"
+#include "join_rows.h"
 
-/* Rows are taken in chunks: what all rows of a chunk will touch is fetched before the first is worked on. */
-#define CHUNK 256
-#define NO_ROW ((uint32_t)OOP_NO_ROW)
+#define AHEAD 16 /* rows that are fetched before they are read */
+#define SPAN (INT64_C(1) << 31) /* times further apart than this are not made narrow */
 
-/* How far a hash is shifted to give a head, less one: `head_of` shifts in two steps, because a shift by all 64 bits is
-   not defined. */
-static int shift_of(int64_t size) {
-    int bits = 0;
-    while (((int64_t)1 << bits) < size) bits++;
-    return 63 - bits;
-}
+/* Does the function for narrow rows, or the one for wide rows. */
+#define BY_WIDTH(FUNCTION, ...) (table->narrow ? FUNCTION(table, 1, __VA_ARGS__) : FUNCTION(table, 0, __VA_ARGS__))
 
-static inline uint64_t head_of(const oop_join_table *table, uint64_t word, int shift) {
-    return scatter(fold_multiply(word ^ table->seed, table->factor)) >> 1 >> shift;
-}
-
-static inline int has_row(const oop_join_table *table, int64_t place) {
-    return (uint64_t)place < (uint64_t)table->room && table->rows[place + 1].newer != NO_ROW;
-}
-
-int oop_join_clear(oop_join_table *table, int64_t from) {
-    for (int64_t place = from; place < table->room; place++) table->rows[place + 1].newer = NO_ROW;
+EACH int clear_rows(oop_join_table *table, int narrow, int64_t from) {
+    for (int64_t place = from; place < table->room; place++) row_at(table, narrow, (uint64_t)place + 1)->newer = NO_ROW;
     return OOP_OK;
 }
 
-static inline void push_row(oop_join_table *table, uint64_t head, int64_t place) {
-    oop_join_row *row = &table->rows[place + 1];
-    row->older = table->heads[head];
-    row->newer = 0;
-    table->rows[row->older].newer = (uint32_t)(place + 1); /* if there is none, of rows[0], which nobody reads */
-    table->heads[head] = (uint32_t)(place + 1);
+int oop_join_clear(oop_join_table *table, int64_t from) { return BY_WIDTH(clear_rows, from); }
+
+static inline uint64_t bits_at(const void *times, int64_t i) {
+    uint64_t bits;
+    memcpy(&bits, (const char *)times + 8 * i, 8);
+    return bits;
 }
 
-int oop_join_insert(oop_join_table *table, const int64_t *places, const uint64_t *words, const void *times, int64_t n,
-                    int64_t *done) {
+EACH int insert_rows(oop_join_table *table, int narrow, const int64_t *places, const uint64_t *words, const void *times,
+                     int64_t n, int64_t *done) {
     const int shift = shift_of(table->size);
+    const uint64_t base = (uint64_t)table->base;
     uint64_t heads[CHUNK];
     for (*done = 0; *done < n;) {
         int64_t first = *done;
         int m = n - first < CHUNK ? (int)(n - first) : CHUNK;
+        uint64_t bits = 0;
+        for (int j = 0; j < m && narrow; j++) bits |= words[first + j] | (bits_at(times, first + j) - base);
+        if (bits >> 32) return OOP_TOO_WIDE;
         for (int j = 0; j < m; j++) {
             heads[j] = head_of(table, words[first + j], shift);
             FETCH(&table->heads[heads[j]]);
-            if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j] + 1]);
+            uint64_t place = (uint64_t)places[first + j];
+            if (place < (uint64_t)table->room) FETCH(row_at(table, narrow, place + 1));
         }
-        for (int j = 0; j < m; j++) FETCH(&table->rows[table->heads[heads[j]]]);
+        for (int j = 0; j < m; j++) FETCH(row_at(table, narrow, table->heads[heads[j]]));
         for (int j = 0; j < m; j++, ++*done) {
             int64_t place = places[first + j];
-            if ((uint64_t)place >= (uint64_t)table->room || has_row(table, place)) return OOP_ROW_OUTSIDE;
-            table->rows[place + 1].word = words[first + j];
-            memcpy(&table->rows[place + 1].time, (const char *)times + 8 * (first + j), 8);
-            push_row(table, heads[j], place);
+            if ((uint64_t)place >= (uint64_t)table->room || has_row(table, narrow, place)) return OOP_ROW_OUTSIDE;
+            uint32_t at = (uint32_t)(place + 1);
+            write_row(row_at(table, narrow, at), narrow, base, words[first + j], bits_at(times, first + j));
+            push_row(table, narrow, &table->heads[heads[j]], at);
         }
     }
     return OOP_OK;
 }
 
-/* The link that leads to a row: of its newer neighbour, or its head. Both are computed, so that no branch must be
-   predicted. */
-static inline uint32_t *link_to(const oop_join_table *table, const oop_join_row *row, int shift) {
-    uint32_t *head = &table->heads[head_of(table, row->word, shift)], *newer = &table->rows[row->newer].older;
-    return row->newer ? newer : head;
+int oop_join_insert(oop_join_table *table, const int64_t *places, const uint64_t *words, const void *times, int64_t n,
+                    int64_t *done) {
+    return BY_WIDTH(insert_rows, places, words, times, n, done);
 }
 
-int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int64_t *done) {
+int oop_join_rebase(oop_join_table *table, const int64_t *times, int64_t n) {
+    int64_t least = INT64_MAX, greatest = INT64_MIN;
+    for (int64_t i = 0; i < n; i++) {
+        least = times[i] < least ? times[i] : least;
+        greatest = times[i] > greatest ? times[i] : greatest;
+    }
+    for (int64_t place = 0; place < table->room; place++) {
+        if (!has_row(table, 1, place)) continue;
+        int64_t time = (int64_t)time_of(row_at(table, 1, (uint64_t)place + 1), 1, (uint64_t)table->base);
+        least = time < least ? time : least;
+        greatest = time > greatest ? time : greatest;
+    }
+    if (least > greatest || least < INT64_MIN + SPAN / 2 || (uint64_t)greatest - (uint64_t)least > SPAN)
+        return OOP_TOO_WIDE;
+    const int64_t base = least - SPAN / 2;
+    for (int64_t place = 0; place < table->room; place++)
+        if (has_row(table, 1, place))
+            ((oop_narrow_row *)row_at(table, 1, (uint64_t)place + 1))->time +=
+                (uint32_t)((uint64_t)table->base - (uint64_t)base);
+    table->base = base;
+    return OOP_OK;
+}
+
+int oop_join_widen(oop_join_table *table, void *rows) {
+    oop_wide_row *wide = rows;
+    for (int64_t at = 0; at <= table->room; at++) {
+        const oop_join_links *row = row_at(table, 1, (uint64_t)at);
+        wide[at].links = *row;
+        wide[at].word = word_of(row, 1);
+        wide[at].time = time_of(row, 1, (uint64_t)table->base);
+    }
+    table->rows = rows;
+    table->narrow = 0;
+    return OOP_OK;
+}
+
+EACH int remove_rows(oop_join_table *table, int narrow, const int64_t *places, int64_t n, int64_t *done) {
     const int shift = shift_of(table->size);
     for (*done = 0; *done < n;) {
         int64_t first = *done;
         int m = n - first < CHUNK ? (int)(n - first) : CHUNK;
-        for (int j = 0; j < m; j++)
-            if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j] + 1]);
+        for (int j = 0; j < m; j++) {
+            uint64_t place = (uint64_t)places[first + j];
+            if (place < (uint64_t)table->room) FETCH(row_at(table, narrow, place + 1));
+        }
         for (int j = 0; j < m; j++) { /* fetches a row's neighbours, or its head */
-            if (!has_row(table, places[first + j])) continue;
-            const oop_join_row *row = &table->rows[places[first + j] + 1];
-            FETCH(&table->rows[row->older]);
-            FETCH(link_to(table, row, shift));
+            if (!has_row(table, narrow, places[first + j])) continue;
+            const oop_join_links *row = row_at(table, narrow, (uint64_t)places[first + j] + 1);
+            FETCH(row_at(table, narrow, row->older));
+            FETCH(link_to(table, narrow, row, shift));
         }
         for (int j = 0; j < m; j++, ++*done) {
             int64_t place = places[first + j];
-            if (!has_row(table, place)) return OOP_ROW_OUTSIDE;
-            oop_join_row *row = &table->rows[place + 1];
-            table->rows[row->older].newer = row->newer;
-            *link_to(table, row, shift) = row->older;
+            if (!has_row(table, narrow, place)) return OOP_ROW_OUTSIDE;
+            oop_join_links *row = row_at(table, narrow, (uint64_t)place + 1);
+            row_at(table, narrow, row->older)->newer = row->newer;
+            *link_to(table, narrow, row, shift) = row->older;
             row->newer = NO_ROW;
         }
     }
     return OOP_OK;
 }
 
-int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size) {
-    const int shift = shift_of(table->size);
-    for (int64_t chain = 0; chain < old_size; chain++) {
-        uint32_t at = old[chain];
-        if (!at) continue;
-        while (table->rows[at].older) at = table->rows[at].older;
-        while (at) { /* from the oldest on, so that rows with the same word keep their order */
-            uint32_t newer = table->rows[at].newer;
-            push_row(table, head_of(table, table->rows[at].word, shift), (int64_t)at - 1);
-            at = newer;
+int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int64_t *done) {
+    return BY_WIDTH(remove_rows, places, n, done);
+}
+
+/* Moves some neighbouring chains, in rounds: a round takes one row of each chain, from the newest on, and puts it at
+   the end of its new chain. Meanwhile a new chain is a ring: its head is its last row, which is followed by the
+   first. */
+EACH void split_chains(oop_join_table *table, int narrow, const uint32_t *old, int m, int shift) {
+    uint32_t at[CHUNK + 1];
+    int active = 0;
+    for (int j = 0; j < m; j++) {
+        at[active] = old[j];
+        active += old[j] != 0;
+    }
+    while (active) {
+        int left = 0;
+        for (int k = 0; k < active; k++) {
+            const uint32_t now = at[k];
+            oop_join_links *row = row_at(table, narrow, now);
+            uint32_t *head = &table->heads[head_of(table, word_of(row, narrow), shift)];
+            const uint32_t older = row->older, last = *head, first = row_at(table, narrow, last)->older;
+            FETCH(row_at(table, narrow, older));
+            row->newer = last;
+            row->older = last ? first : now;
+            row_at(table, narrow, last)->older = now; /* if there is none, of row 0, which nobody reads */
+            *head = now;
+            at[left] = older; /* overwritten by the next, unless the chain goes on */
+            left += older != 0;
         }
+        active = left;
+    }
+}
+
+EACH int relink_rows(oop_join_table *table, int narrow, const uint32_t *old, int64_t old_size) {
+    const int shift = shift_of(table->size);
+    const int64_t times = table->size / old_size;
+    row_at(table, narrow, 0)->older = 0;
+    for (int64_t chain = 0; chain < old_size; chain += CHUNK) {
+        const int m = (int)(old_size - chain < CHUNK ? old_size - chain : CHUNK);
+        for (int j = 0; j < CHUNK && chain + CHUNK + j < old_size; j++)
+            FETCH(row_at(table, narrow, old[chain + CHUNK + j]));
+        split_chains(table, narrow, old + chain, m, shift);
+        for (int64_t head = chain * times; head < (chain + m) * times; head++) { /* opens the rings */
+            oop_join_links *last = row_at(table, narrow, table->heads[head]);
+            table->heads[head] = table->heads[head] ? last->older : 0;
+            last->older = 0;
+        }
+    }
+    return OOP_OK;
+}
+
+int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size) {
+    return BY_WIDTH(relink_rows, old, old_size);
+}
+
+EACH int read_rows(const oop_join_table *table, int narrow, const int64_t *places, int64_t n, uint64_t *words,
+                   void *times) {
+    for (int64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n && (uint64_t)places[i + AHEAD] < (uint64_t)table->room)
+            FETCH(row_at(table, narrow, (uint64_t)places[i + AHEAD] + 1));
+        if (!has_row(table, narrow, places[i])) return OOP_ROW_OUTSIDE;
+        const oop_join_links *row = row_at(table, narrow, (uint64_t)places[i] + 1);
+        const uint64_t time = time_of(row, narrow, (uint64_t)table->base);
+        words[i] = word_of(row, narrow);
+        memcpy((char *)times + 8 * i, &time, 8);
     }
     return OOP_OK;
 }
 
 int oop_join_read(const oop_join_table *table, const int64_t *places, int64_t n, uint64_t *words, void *times) {
-    for (int64_t i = 0; i < n; i++) {
-        if (!has_row(table, places[i])) return OOP_ROW_OUTSIDE;
-        const oop_join_row *row = &table->rows[places[i] + 1];
-        words[i] = row->word;
-        memcpy((char *)times + 8 * i, &row->time, 8);
-    }
-    return OOP_OK;
-}
-
-/* The probing rows of a chunk, and the times that they meet: whole from first to last, or real by the reach. */
-typedef struct {
-    const uint64_t *words;
-    const double *real; /* NULL: times are whole */
-    const oop_float_reach *reach;
-    int64_t first[CHUNK], last[CHUNK];
-} probing;
-
-/* The times that a row of time t meets. Where there are none, the first is after the last. */
-static inline void find_span(const oop_reach *reach, int64_t t, int64_t *first, int64_t *last) {
-    int none = 0;
-    *first = INT64_MIN;
-    *last = INT64_MAX;
-    if (reach->low != INT64_MIN && __builtin_add_overflow(t, reach->low, first)) {
-        none = reach->low > 0;
-        *first = INT64_MIN;
-    }
-    if (reach->high != INT64_MAX && __builtin_add_overflow(t, reach->high, last)) {
-        none |= reach->high < 0;
-        *last = INT64_MAX;
-    }
-    if (none) {
-        *first = INT64_MAX;
-        *last = INT64_MIN;
-    }
-}
-
-/* Does row j of the chunk meet this one? There is no branch, because the answer cannot be predicted. */
-static inline int meets(const probing *rows, int j, const oop_join_row *row) {
-    int same = row->word == rows->words[j];
-    if (!rows->real) return same & (row->time.whole >= rows->first[j]) & (row->time.whole <= rows->last[j]);
-    double apart = row->time.real - rows->real[j];
-    int from = rows->reach->low_open ? apart > rows->reach->low : apart >= rows->reach->low;
-    int to = rows->reach->high_open ? apart < rows->reach->high : apart <= rows->reach->high;
-    return same & from & to;
-}
-
-/* Finds the pairs of a chunk in rounds: a round looks at one row of each chain, from the newest on, and fetches the
-   next rows of the chains that go on. Returns how many pairs there are, in the order of the probing rows. Returns -1 if
-   there are more than OOP_ROUND_PAIRS: then chains are long, and are followed one by one. */
-static int probe_rounds(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
-                        int64_t *mine, int64_t *theirs) {
-    uint32_t at[CHUNK + 1], found_at[OOP_ROUND_PAIRS + 1];
-    uint16_t row_of[CHUNK + 1], found_row[OOP_ROUND_PAIRS + 1];
-    int starts[CHUNK + 1] = {0}, active = 0, pairs = 0;
-    for (int j = 0; j < m; j++) {
-        at[active] = heads[j];
-        row_of[active] = (uint16_t)j;
-        active += heads[j] != 0;
-    }
-    while (active) {
-        int left = 0;
-        for (int k = 0; k < active; k++) {
-            const oop_join_row *row = &table->rows[at[k]];
-            uint32_t older = row->older;
-            uint16_t j = row_of[k];
-            FETCH(&table->rows[older]);
-            int met = meets(rows, j, row);
-            found_at[pairs] = at[k]; /* overwritten by the next, unless they met */
-            found_row[pairs] = j;
-            pairs += met;
-            starts[j + 1] += met;
-            if (pairs > OOP_ROUND_PAIRS) return -1;
-            at[left] = older; /* likewise, unless the chain goes on */
-            row_of[left] = j;
-            left += older != 0;
-        }
-        active = left;
-    }
-    for (int j = 0; j < m; j++) starts[j + 1] += starts[j];
-    for (int k = 0; k < pairs; k++) {
-        int place = starts[found_row[k]]++;
-        mine[place] = begin + found_row[k];
-        theirs[place] = (int64_t)found_at[k] - 1;
-    }
-    return pairs;
-}
-
-/* Finds the pairs of a chunk one chain after the other, up to the row whose pairs find no room. */
-static int probe_chains(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
-                        int64_t *mine, int64_t *theirs, int64_t room, int64_t *found, int64_t *done) {
-    for (int j = 0; j < m; j++) {
-        int64_t pairs = *found;
-        const oop_join_row *row;
-        for (uint32_t at = heads[j]; at; at = row->older) {
-            row = &table->rows[at];
-            if (!meets(rows, j, row)) continue;
-            if (pairs == room) return OOP_FULL;
-            mine[pairs] = begin + j;
-            theirs[pairs++] = (int64_t)at - 1;
-        }
-        *found = pairs;
-        *done = begin + j + 1;
-    }
-    return OOP_OK;
-}
-
-static int probe_chunk(const oop_join_table *table, const probing *rows, int m, int64_t begin, int64_t *mine,
-                       int64_t *theirs, int64_t room, int64_t *found, int64_t *done) {
-    const int shift = shift_of(table->size);
-    uint32_t heads[CHUNK];
-    uint64_t places[CHUNK];
-    for (int j = 0; j < m; j++) {
-        places[j] = head_of(table, rows->words[j], shift);
-        FETCH(&table->heads[places[j]]);
-    }
-    for (int j = 0; j < m; j++) {
-        heads[j] = table->heads[places[j]];
-        FETCH(&table->rows[heads[j]]);
-    }
-    if (room - *found >= OOP_ROUND_PAIRS) {
-        int pairs = probe_rounds(table, rows, heads, m, begin, mine + *found, theirs + *found);
-        if (pairs >= 0) {
-            *found += pairs;
-            *done = begin + m;
-            return OOP_OK;
-        }
-    }
-    return probe_chains(table, rows, heads, m, begin, mine, theirs, room, found, done);
-}
-
-/* Probes chunk by chunk; times and reach are whole, or else real. */
-static int probe_all(const oop_join_table *table, const uint64_t *words, const int64_t *whole, const oop_reach *reach,
-                     const double *real, const oop_float_reach *real_reach, int64_t n, int64_t *mine, int64_t *theirs,
-                     int64_t room, int64_t *found, int64_t *done) {
-    int code = OOP_OK;
-    while (*done < n && code == OOP_OK) {
-        int64_t begin = *done;
-        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
-        probing rows;
-        rows.words = words + begin;
-        rows.real = real ? real + begin : NULL;
-        rows.reach = real_reach;
-        if (whole)
-            for (int j = 0; j < m; j++) find_span(reach, whole[begin + j], &rows.first[j], &rows.last[j]);
-        code = probe_chunk(table, &rows, m, begin, mine, theirs, room, found, done);
-    }
-    return code;
+    return BY_WIDTH(read_rows, places, n, words, times);
 }
 
 int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int64_t *times, int64_t n,
                    const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                    int64_t *done) {
-    return probe_all(table, words, times, reach, NULL, NULL, n, mine, theirs, room, found, done);
+    return BY_WIDTH(probe_whole, words, times, n, reach, mine, theirs, room, found, done);
 }
 
 int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, const double *times, int64_t n,
                          const oop_float_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                          int64_t *done) {
-    return probe_all(table, words, NULL, NULL, times, reach, n, mine, theirs, room, found, done);
+    probing chunk;
+    int code = OOP_OK;
+    chunk.reach = reach;
+    while (*done < n && code == OOP_OK) {
+        int64_t begin = *done;
+        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
+        for (int j = 0; j < m; j++) {
+            chunk.rows[j].word = words[begin + j];
+            memcpy(&chunk.rows[j].time, &times[begin + j], 8);
+            chunk.chains[j] = UINT32_MAX;
+        }
+        code = probe_chunk(table, 0, &chunk, reach, m, begin, mine, theirs, room, found, done);
+    }
+    return code;
 }

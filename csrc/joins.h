@@ -6,16 +6,26 @@
 
 #include "status.h"
 
-/* One row. Links are one more than the place of a row, 0 where there is none. */
+/* How a row is linked. Links are one more than the place of a row, 0 where there is none. */
 typedef struct {
-    uint64_t word; /* stands for its key */
-    union {
-        int64_t whole;
-        double real;
-    } time;
     uint32_t older; /* the next older row of its chain */
     uint32_t newer; /* the next newer row of its chain; OOP_NO_ROW in a place without a row */
-} oop_join_row;
+} oop_join_links;
+
+/* A row in a table whose rows are wide. */
+typedef struct {
+    oop_join_links links;
+    uint64_t word; /* stands for its key */
+    uint64_t time; /* a whole number, or the bits of a float */
+} oop_wide_row;
+
+/* A row in a table whose rows are narrow: all words are numbers below 2^32, and so are the times from the base on. More
+   of them fit a line of the cache. */
+typedef struct {
+    oop_join_links links;
+    uint32_t word;
+    uint32_t time;
+} oop_narrow_row;
 
 enum {
     OOP_NO_ROW = -1,
@@ -24,11 +34,13 @@ enum {
 
 typedef struct {
     uint32_t *heads; /* the newest row of each chain */
-    oop_join_row *rows; /* the row of place p is rows[p + 1]; rows[0] belongs to no place */
+    void *rows;      /* the row of place p is rows[p + 1]; rows[0] belongs to no place */
     int64_t size;    /* of heads, a power of two */
     int64_t room;    /* places */
     uint64_t seed;   /* both secret, so that nobody can choose keys that meet in one chain */
     uint64_t factor; /* odd */
+    int32_t narrow;  /* are the rows narrow? */
+    int64_t base;    /* of their times */
 } oop_join_table;
 
 /* Which rows a probing row of time t meets: those of time s with low <= s - t <= high. */
@@ -44,10 +56,17 @@ typedef struct {
 /* Makes the places from `from` on places without a row. */
 int oop_join_clear(oop_join_table *table, int64_t from);
 
-/* Inserts rows into places that have none. OOP_ROW_OUTSIDE: a place is outside the room, or has a row; the *done rows
-   before it are in. Times are read as 8 bytes each. */
+/* Inserts rows into places that have none; the *done rows before a failure are in. OOP_ROW_OUTSIDE: a place is outside
+   the room, or has a row. OOP_TOO_WIDE: what comes next does not fit narrow rows. Times are read as 8 bytes each. */
 int oop_join_insert(oop_join_table *table, const int64_t *places, const uint64_t *words, const void *times, int64_t n,
                     int64_t *done);
+
+/* Moves the base of narrow rows, so that rows of these times fit as well as those that are held. OOP_TOO_WIDE: there is
+   none that leaves some room on both sides. */
+int oop_join_rebase(oop_join_table *table, const int64_t *times, int64_t n);
+
+/* Makes narrow rows wide, in other memory. */
+int oop_join_widen(oop_join_table *table, void *rows);
 
 /* Removes the rows in these places. OOP_ROW_OUTSIDE: a place has none; the *done rows before it are out. */
 int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int64_t *done);

@@ -5,6 +5,8 @@
 
 #include "wide.h"
 
+#define LANES 4
+#define IN_LANES 256 /* fewer slices than this, and no fewer rows, are counted in lanes */
 #define FEW 8 /* slices that are worth a pass each */
 
 static int64_t floor_divide(int64_t a, int64_t b) {
@@ -144,6 +146,35 @@ __attribute__((target("avx512f,popcnt"))) static int64_t order_wide(const int64_
 }
 #endif
 
+/* Four stretches of the rows at once, each with counts of its own: rows that follow each other are often of one slice,
+   and would wait for the count that the row before wrote. */
+static int order_in_lanes(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
+                          int64_t *starts) {
+    int64_t counts[LANES][IN_LANES] = {0}, each = n / LANES, end = 0;
+    uint64_t outside = 0;
+    for (int64_t i = 0; i < n - (LANES - 1) * each; i++) {
+        for (int64_t lane = i < each ? 0 : LANES - 1; lane < LANES; lane++) {
+            uint64_t slice = (uint64_t)(slots[lane * each + i] >> shift) - (uint64_t)least;
+            outside |= slice > (uint64_t)span;
+            counts[lane][slice % IN_LANES]++;
+        }
+    }
+    if (outside) return OOP_ROW_OUTSIDE;
+    for (int64_t slice = 0; slice <= span; slice++) {
+        starts[slice] = end;
+        for (int lane = 0; lane < LANES; lane++) {
+            int64_t rows = counts[lane][slice];
+            counts[lane][slice] = end;
+            end += rows;
+        }
+    }
+    starts[span + 1] = end;
+    for (int64_t i = 0; i < n - (LANES - 1) * each; i++)
+        for (int64_t lane = i < each ? 0 : LANES - 1; lane < LANES; lane++)
+            order[counts[lane][(slots[lane * each + i] >> shift) - least]++] = lane * each + i;
+    return OOP_OK;
+}
+
 int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
                      int64_t *starts) {
     starts[0] = 0;
@@ -161,6 +192,7 @@ int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t lea
         }
         return starts[span + 1] == n ? OOP_OK : OOP_ROW_OUTSIDE;
     }
+    if (span < IN_LANES && n >= IN_LANES) return order_in_lanes(slots, n, shift, least, span, order, starts);
     for (int64_t i = 1; i <= span + 1; i++) starts[i] = 0;
     for (int64_t i = 0; i < n; i++) {
         uint64_t place = (uint64_t)(slots[i] >> shift) - (uint64_t)least;

@@ -177,3 +177,17 @@ def longer_array(array: Array, length: int, used: int | None = None) -> Array:
     used = len(array) if used is None else used
     longer[:used] = array[:used]
     return longer
+
+
+def roomy_array(array: Array, nbytes: int, used: int) -> Array:
+    """A longer copy of an array of bytes, in which the first ``used`` ones are kept. It has at least ``nbytes``; what
+    is behind them is room to grow in place. Pages that nobody has touched need no memory.
+
+    >>> len(roomy_array(np.zeros(2_000_000, np.uint8), 3_000_000, 2_000_000)) >= 3_000_000
+    True
+    """
+    if nbytes < max(pages.HUGE_PAGE, pages.SMALLEST):
+        return longer_array(array, nbytes, used)
+    longer = map_memory(2 * nbytes)
+    longer[:used] = array[:used]
+    return longer

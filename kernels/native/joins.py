@@ -8,11 +8,13 @@ import numpy as np
 
 from oop.kernels.checks import FLOAT64, Array, Ints, Words
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
-from oop.kernels.scratch import lasting_array, longer_array, new_array
+from oop.kernels.pages import HUGE_PAGE
+from oop.kernels.scratch import lasting_array, longer_array, new_array, roomy_array
 from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, place_taken, whole_reach
 
 SMALLEST = 32  # places of a new table
-_ROW = ffi.sizeof("oop_join_row")
+_NARROW, _WIDE = ffi.sizeof("oop_narrow_row"), ffi.sizeof("oop_wide_row")
+IN_PLACE = HUGE_PAGE // _NARROW  # rows of a table that has room to grow in place
 # Secrets of this process: keys that meet in one chain here need not do so in another process.
 _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
 
@@ -20,10 +22,13 @@ _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
 class JoinTable(JoinTableBase):
     def run_init(self) -> None:
         self._memory: Array = np.empty(0, np.uint8)
+        self._wide = self._memory
         self._heads: Array = np.zeros(1, np.uint32)
         self._count = 0
+        self._came = 0  # rows since the base of narrow rows was moved
         self._table = ffi.new("oop_join_table *")
         self._table.seed, self._table.factor = _SEED, _FACTOR
+        self._table.narrow = self.dtype != FLOAT64
         self._point_heads(self._heads)
 
     def __len__(self) -> int:
@@ -31,19 +36,44 @@ class JoinTable(JoinTableBase):
 
     @property
     def nbytes(self) -> int:
-        return self._memory.nbytes + self._heads.nbytes
+        room = self._table.room
+        return self._heads.nbytes + ((room + 1) * self._row if room else 0)
+
+    @property
+    def _row(self) -> int:
+        """The bytes of a row."""
+        return _NARROW if self._table.narrow else _WIDE
 
     def run_insert(self, places: Ints, words: Words, times: Array) -> None:
         last = int(places.max())
         if last >= self._table.room:
             self._grow(last + 1)
-        places, words, done = contiguous(places), contiguous(words), ffi.new("int64_t *")
-        code = lib.oop_join_insert(self._table, point(places), point(words), ffi.from_buffer(times), len(places), done)
-        self._count += done[0]
-        if code == lib.OOP_ROW_OUTSIDE:
-            self.run_remove(places[: done[0]])
-            raise place_taken()
-        check_code(code)
+        places, words, done, at = contiguous(places), contiguous(words), ffi.new("int64_t *"), 0
+        while True:
+            rows = point(places[at:]), point(words[at:]), ffi.from_buffer(times[at:]), len(places) - at
+            code = lib.oop_join_insert(self._table, *rows, done)
+            self._count += done[0]
+            self._came += done[0]
+            at += done[0]
+            if code == lib.OOP_ROW_OUTSIDE:
+                self.run_remove(places[:at])
+                raise place_taken()
+            if code != lib.OOP_TOO_WIDE:
+                return check_code(code)
+            self._fit(words[at:], times[at:])
+
+    def _fit(self, words: Words, times: Array) -> None:
+        """Let rows fit that are too wide for narrow rows as they are. All rows become wide if these would not fit
+        anyway, or if the base is moved so often that it costs more than it saves."""
+        table, often = self._table, 4 * self._came < self._table.room and self._count > 0
+        if not often and int(words.max()) >> 32 == 0:
+            code = lib.oop_join_rebase(table, point(times), len(times))
+            if code != lib.OOP_TOO_WIDE:
+                self._came = 0
+                return check_code(code)
+        self._wide = roomy_array(self._memory, (table.room + 1) * _WIDE, 0)  # held, whenever an interrupt comes
+        check_code(lib.oop_join_widen(table, ffi.from_buffer(self._wide)))
+        self._memory = self._wide
 
     def run_remove(self, places: Ints) -> None:
         places, done = contiguous(places), ffi.new("int64_t *")
@@ -87,11 +117,15 @@ class JoinTable(JoinTableBase):
 
     def _grow(self, places: int) -> None:
         table, before = self._table, self._table.room
-        # Grow by a quarter at least, so that small batches do not move all rows each time.
-        room = max(places, SMALLEST, before + before // 4)
-        used = min((before + 1) * _ROW, len(self._memory))  # row 0 belongs to no place
-        self._memory = longer_array(self._memory, (room + 1) * _ROW, used)
-        table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
+        # Small tables grow by a quarter at least, so that small batches do not move all rows each time. Large ones
+        # mostly grow in place.
+        room = max(places, SMALLEST, before + before // (4 if before < IN_PLACE else 16))
+        row = self._row
+        nbytes, used = (room + 1) * row, (before + 1) * row if before else 0  # row 0 belongs to no place
+        if nbytes > len(self._memory):
+            self._memory = roomy_array(self._memory, nbytes, used)
+            table.rows = ffi.from_buffer(self._memory)
+        table.room = room
         check_code(lib.oop_join_clear(table, before))
         size = 1 << (room - 1).bit_length()
         if size > len(self._heads):

@@ -144,5 +144,5 @@ def empty() -> KernelError:
 
 def _check_places(places: Ints) -> None:
     check_array("places", places, INT64)
-    if len(places) and not 0 <= int(places.min()) <= int(places.max()) < MOST_PLACES:
+    if len(places) and places.view(np.uint64).max() >= MOST_PLACES:  # negative ones are greater still
         raise KernelError(f"places are from 0 to {MOST_PLACES - 1}")

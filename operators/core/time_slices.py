@@ -79,7 +79,9 @@ class TimeSlices(Slicing):
         while self.shift < WIDEST and (len(numbers) > SPREAD or len(self._pieces) > MOST):
             self._widen()
             numbers, order, starts = order_slots(slots, self.shift)
-        ordered = (places if order is None else places[order]).astype(np.uint32)
+        ordered = places.astype(np.uint32)
+        if order is not None:
+            ordered = dispatch.kernels().take_fixed(ordered, order)
         self.nbytes += ordered.nbytes
         found: list[int] = numbers.tolist()
         for number, start, end in zip(found, starts[:-1].tolist(), starts[1:].tolist(), strict=True):

@@ -92,8 +92,9 @@ class InOrderJoinOperator(JoinOperator):
         for _ in self.sides[self.other].purge(self._least_needed()):
             pass  # rows of the other side are never padded
         if self.words.is_crowded(self.buffered_rows):
+            held = self.sides[self.other].held_keys()
             self.words.clear()
-            self.sides[self.other].recode()
+            self.sides[self.other].recode(*held)
 
     def _next(self, least: Bound) -> pa.RecordBatch | None:
         """Remove and give the waiting rows whose point is below ``least``. The points of a window join are windows."""

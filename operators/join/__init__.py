@@ -13,7 +13,9 @@ axis of time. The kernel `JoinTable` finds places by a word that stands for the 
 `operators/rows/places.py` stores the other columns by place. `operators/core/time_slices.py` lists places by slices of
 time, so a promise takes out whole slices and looks only into the one at its bound. Arrays keep the size of the peak
 until the side is empty. A key of up to 8 bytes is its own word. Other keys get a number in a table that both sides
-share; the table is rebuilt when most of its keys have no row. The time and packed keys are stored only in `JoinTable`.
+share; the table is rebuilt when most of its keys have no row. What is in a table is not stored once more with the row:
+the time, and keys other than floats and text. In C a row of `JoinTable` has 16 bytes as long as words, and times from
+some base on, are below 2³², and 24 from then on: to find rows costs as many misses of the cache as their lines.
 
 How rows are found (`words.py`):
 

@@ -86,9 +86,10 @@ class JoinOperator(Operator):
         elif not gone.all():
             self.sides[port].insert(arrived, np.flatnonzero(~gone), matched, late)
         if self.words.is_crowded(self.buffered_rows):
+            held = [side.held_keys() for side in self.sides]
             self.words.clear()
-            for side in self.sides:
-                side.recode()
+            for side, found in zip(self.sides, held, strict=True):
+                side.recode(*found)
 
     def _meets_none(
         self, columns: Sequence[pa.Array], rows: np.ndarray, port: int, late: bool

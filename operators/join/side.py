@@ -71,12 +71,13 @@ class Side:
         self._start()
 
     def _find_derived(self) -> dict[str, int | None]:
-        """The columns that can be read from the table: the time (None), and packed keys by their position."""
+        """The columns that are not stored once more: the time (None), and keys that their words give back, by their
+        position."""
         found: dict[str, int | None] = {}
-        if self.words.can_unpack:
-            for position, (name, type_) in enumerate(zip(self.keys, self.key_types, strict=True)):
-                if self.schema.field(name).type == type_ and not pa.types.is_dictionary(type_):
-                    found[name] = position
+        for position, (name, type_) in enumerate(zip(self.keys, self.key_types, strict=True)):
+            plain = self.schema.field(name).type == type_ and not pa.types.is_dictionary(type_)
+            if plain and self.words.gives(position):
+                found[name] = position
         if self.band.keeps_time and views.fixed_dtype(self.schema.field(self.time).type) in (np.int64, np.float64):
             found[self.time] = None
         return found
@@ -209,15 +210,13 @@ class Side:
         wanted = [n for n in names if n in self._derived]
         if wanted:
             words, points = self.table.read(places)
-            keys = self.words.columns(self.way.key(words, points)) if self.words.can_unpack and self.keys else []
             for name in wanted:
-                position = self._derived[name]
-                type_ = self.schema.field(name).type
-                found[name] = (
-                    from_physical(points, type_)
-                    if position is None
-                    else dictionaries.to_arrow_type(keys[position], type_)
-                )
+                position, type_ = self._derived[name], self.schema.field(name).type
+                if position is None:
+                    found[name] = from_physical(points, type_)
+                else:
+                    key = self.words.column(position, self.way.key(words, points))
+                    found[name] = dictionaries.to_arrow_type(key, type_)
         return [found[n] for n in names]
 
     def purge(self, least: int | float, most: int = PAIRS) -> Iterator[np.ndarray]:
@@ -322,12 +321,14 @@ class Side:
         elif self.rows.is_mostly_gone(len(self)):
             self.rows.rewrite(self.held())
 
-    def recode(self) -> None:
-        """Compute all words again, after `KeyWords.clear`."""
+    def held_keys(self) -> tuple[np.ndarray, list[pa.Array]]:
+        """The places of all rows, and their keys. `KeyWords.clear` forgets the keys that are not stored in rows."""
         held = self.held()
-        points = self.table.read(held)[1]
-        keys = [as_key(c, t) for c, t in zip(self.take(self.keys, held), self.key_types, strict=True)]
-        self._index(held, self.words.of(keys, len(held)), points)
+        return held, [as_key(c, t) for c, t in zip(self.take(self.keys, held), self.key_types, strict=True)]
+
+    def recode(self, held: np.ndarray, keys: Sequence[pa.Array]) -> None:
+        """Compute all words again, of what `held_keys` gave before the words were cleared."""
+        self._index(held, self.words.of(keys, len(held)), self.table.read(held)[1])
 
     def save(self, prefix: str) -> Iterator[Part]:
         """The slices that changed since the last time."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dispatch, views
 from oop.kernels.signatures.joins import Reach
 from oop.kernels.views import Column
 from oop.operators.core.keys import KeyTable, read_key
@@ -27,7 +27,7 @@ class KeyWords:
 
     >>> words = KeyWords([pa.int32(), pa.int16()])
     >>> found = words.of([pa.array([7], pa.int32()), pa.array([1], pa.int16())], 1)
-    >>> [column.data.tolist() for column in words.columns(found)]
+    >>> [words.column(place, found).data.tolist() for place in (0, 1)]
     [[7], [1]]
     """
 
@@ -36,7 +36,6 @@ class KeyWords:
         widths = [0 if k == "bytes" else np.dtype(views.DTYPES[k]).itemsize for k in self.kinds]
         self._shifts = [8 * sum(widths[:i]) for i in range(len(widths))]
         self.is_packed = all(widths) and sum(widths) <= 8
-        self.can_unpack = self.is_packed and "float" not in self.kinds  # a word has 0.0 for -0.0
         self._table = None if self.is_packed else KeyTable(self.kinds)
 
     @property
@@ -62,13 +61,19 @@ class KeyWords:
             words |= bits.astype(np.uint64) << np.uint64(shift)
         return words
 
-    def columns(self, words: np.ndarray) -> list[Column]:
-        """The key columns, unpacked from words."""
-        found = []
-        for kind, shift in zip(self.kinds, self._shifts, strict=True):
-            dtype = np.dtype(views.DTYPES[kind])
-            found.append(Column(kind, (words >> np.uint64(shift)).astype(f"u{dtype.itemsize}").view(dtype)))
-        return found
+    def gives(self, place: int) -> bool:
+        """Can a key column be had back from the words? Words have 0.0 for -0.0, and text is taken faster from where
+        rows are."""
+        return self.kinds[place] not in ("float", "bytes")
+
+    def column(self, place: int, words: np.ndarray) -> Column:
+        """A key column that words give back."""
+        kind = self.kinds[place]
+        if self._table is not None:
+            kept = self._table.codes.columns()[place]
+            return Column(kind, dispatch.kernels().take_fixed(kept.data, words.view(np.int64)))
+        dtype, shift = np.dtype(views.DTYPES[kind]), np.uint64(self._shifts[place])
+        return Column(kind, (words >> shift).astype(f"u{dtype.itemsize}").view(dtype))
 
 
 class ByKey:

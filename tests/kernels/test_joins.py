@@ -41,9 +41,11 @@ def _columns(rows: list[tuple[int, Any]], dtype: Any) -> tuple[Any, Any]:
     return np.array([word for word, _ in rows], np.uint64), np.array([time for _, time in rows], dtype)
 
 
-def _check_table(dtype: Any, steps: list[tuple[Any, ...]], probing: list[tuple[int, Any]], reach: Reach) -> None:
+def _check_table(
+    dtype: Any, steps: list[tuple[Any, ...]], probing: list[tuple[int, Any]], reach: Reach, by: str = "reference"
+) -> None:
     """Steps insert rows and then remove some by their order in the model, whose newest rows are its last."""
-    table = k.JoinTable(dtype)
+    table = kernels(by).JoinTable(dtype)
     model: dict[int, tuple[int, Any]] = {}
     for rows, gone, backwards in steps:
         free = [place for place in range(200) if place not in model][: len(rows)]
@@ -81,6 +83,51 @@ def test_whole_times_meet_as_in_the_model(steps: Any, probing: Any, reach: Reach
 @given(*_steps(FLOATS), FLOAT_REACHES)
 def test_real_times_meet_as_in_the_model(steps: Any, probing: Any, reach: Reach) -> None:
     _check_table(np.float64, steps, probing, reach)
+
+
+NARROW = st.sampled_from([0, 5, 2**30 - 1, 2**30, 2**31, 2**32 - 1, 2**32, -1, -(2**30), 2**40, 2**40 + 5, LEAST, MOST])
+NARROW_REACHES = _reaches(st.sampled_from([-(2**32), -5, 0, 5, 2**31]))
+
+
+@quick
+@given(*_steps(NARROW), NARROW_REACHES)
+def test_rows_that_are_narrow_for_a_while_meet_as_in_the_model(steps: Any, probing: Any, reach: Reach) -> None:
+    pytest.importorskip("oop.kernels.native.joins")
+    fitting = [[(word % 2**32, time) for word, time in rows] for rows in (*(rows for rows, *_ in steps), probing)]
+    _check_table(np.int64, steps, probing, reach, "native")
+    narrow = [(rows, *rest) for rows, (_, *rest) in zip(fitting, steps, strict=False)]
+    _check_table(np.int64, narrow, fitting[-1], reach, "native")
+
+
+def test_a_table_that_grows_keeps_the_order_of_its_chains() -> None:
+    native_joins = pytest.importorskip("oop.kernels.native.joins")
+    random = np.random.default_rng(3)
+    tables, reach, at = [k.JoinTable(np.int64), native_joins.JoinTable(np.int64)], Reach(-(10**9), 10**9), 0
+    for length in (1, 5, 40, 300, 4_000, 9_000):
+        words, times = random.integers(0, 1 + length // 8, length).astype(np.uint64), random.integers(0, 99, length)
+        for table in tables:
+            table.insert(np.arange(at, at + length), words, times)
+        at += length
+        wanted, found = (table.probe(words, times, reach) for table in tables)
+        assert all(np.array_equal(a, b) for a, b in zip(wanted, found, strict=True))
+
+
+@pytest.mark.parametrize("step", [2**20, 2**29, 2**40])
+def test_times_that_go_on_move_the_base_of_narrow_rows(step: int) -> None:
+    """Rows become wide only if those that are held at a time are too far apart."""
+    native_joins = pytest.importorskip("oop.kernels.native.joins")
+    tables, reach, length = [k.JoinTable(np.int64), native_joins.JoinTable(np.int64)], Reach(-step, step), 500
+    for turn in range(40):
+        places, words = np.arange(length) + turn % 3 * length, np.arange(length, dtype=np.uint64)
+        times = turn * step + np.arange(length)
+        answers = []
+        for table in tables:
+            if turn >= 3:
+                table.remove(places)
+            table.insert(places, words, times)
+            answers.append([*table.probe(words, times, reach), *table.read(places)])
+        assert all(np.array_equal(a, b) for a, b in zip(*answers, strict=True))
+    assert (tables[1].nbytes < 24 * 3 * length) == (step < 2**40)
 
 
 @quick

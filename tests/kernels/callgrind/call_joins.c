@@ -24,7 +24,9 @@ void run_joins(const int64_t *times, const double *real_times) {
     int64_t *mine = room(most, 8), *theirs = room(most, 8), *times_out = room(ROWS, 8), found = 0, done;
     oop_join_table table = {.size = HEADS, .room = ROWS, .seed = 0x243F6A8885A308D3u, .factor = 0x13198A2E03707345u};
     table.heads = room(HEADS, sizeof *table.heads);
-    table.rows = room(ROWS + 1, sizeof *table.rows);
+    oop_wide_row *wide = room(ROWS + 1, sizeof *wide);
+    oop_narrow_row *narrow = room(ROWS + 1, sizeof *narrow);
+    table.rows = wide;
     end_call("join_clear", oop_join_clear(&table, 0));
     end_call("join_insert", oop_join_insert(&table, places, words, times, ROWS, &done));
     end_call("join_read", oop_join_read(&table, places, ROWS, words_out, times_out));
@@ -38,11 +40,20 @@ void run_joins(const int64_t *times, const double *real_times) {
     table.heads = room(2 * HEADS, sizeof *table.heads);
     table.size = 2 * HEADS;
     end_call("join_relink", oop_join_relink(&table, old, HEADS));
-    for (int64_t i = 0; i < ROWS; i++) table.rows[places[i] + 1].time.real = real_times[i];
+    for (int64_t i = 0; i < ROWS; i++) memcpy(&wide[places[i] + 1].time, &real_times[i], 8);
     done = found = 0;
     end_call("join_probe_float", oop_join_probe_float(&table, words, real_times, ROWS, &real_near, mine, theirs, most,
                                                       &found, &done));
     end_call("join_remove", oop_join_remove(&table, places, ROWS, &done));
+    table.rows = narrow;
+    table.narrow = 1;
+    memset(table.heads, 0, 2 * HEADS * sizeof *table.heads);
+    oop_join_clear(&table, 0);
+    end_call("join_rebase", oop_join_rebase(&table, times, ROWS));
+    end_call("join_insert narrow", oop_join_insert(&table, places, words, times, ROWS, &done));
+    done = found = 0;
+    end_call("join_probe narrow", oop_join_probe(&table, words, times, ROWS, &near, mine, theirs, most, &found, &done));
+    end_call("join_widen", oop_join_widen(&table, wide));
 }
 
 void run_repeats(const int64_t *times, const double *real_times) {

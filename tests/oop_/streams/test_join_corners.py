@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import decimal
+import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -29,6 +31,53 @@ def test_text_keys_that_come_and_go_do_not_pile_up() -> None:
     run = left.join(right, on="k", within=(0, 1)).run(engine=oop.Embedded(scheduler=oop.RoundRobin(train=2000)))
     assert run.to_table().num_rows == 60_000
     assert run.metrics.box("Join").peak_state_bytes < 30_000_000
+
+
+@pytest.mark.parametrize("order", ["oop", "iop"])
+def test_keys_of_several_numbers_come_and_go(order: str) -> None:
+    """The table of keys is rebuilt from time to time, and key columns are read from it."""
+    count, rounds = 3_000, 16
+
+    def stream(column: str) -> oop.Stream:
+        batches = [
+            pa.table({
+                "ts": [i] * count,
+                "a": pa.array(np.arange(count) % 7 - 3, pa.int64()),
+                "b": pa.array(np.arange(count), pa.int32()),
+                "x": np.where(np.arange(count) % 2, -0.0, i + 0.5),
+                "t": [f"{i}/{j % 5}" for j in range(count)],
+                column: np.arange(count) + i,
+            })
+            for i in range(rounds)
+        ]  # fmt: skip
+        return oop.source(batches, time="ts", punctuate=oop.ordered())
+
+    on = ["a", "b", "x", "t"]
+    run = stream("l").join(stream("r"), on=on, within=(0, 1)).run(order=order, engine=oop.Embedded(threads=1))
+    rows = run.to_table()
+    assert rows.num_rows == count * rounds
+    for name in on:
+        assert rows[name].to_pylist() == rows[f"{name}_right"].to_pylist()
+    found = sorted(zip(*(rows[n].to_pylist() for n in ("ts", "b", "a", "x", "t", "l", "r")), strict=True))
+    numbers = [(i, j) for i in range(rounds) for j in range(count)]
+    assert found == [(i, j, j % 7 - 3, -0.0 if j % 2 else i + 0.5, f"{i}/{j % 5}", i + j, i + j) for i, j in numbers]
+    signs = [math.copysign(1, x) for x in rows["x"].to_pylist() if not x]
+    assert signs == [-1] * len(signs) and signs
+
+
+def test_bytes_of_a_row_with_several_key_columns() -> None:
+    """A key column that is in the table of keys is not stored again with each row."""
+    count, keys = 200_000, 50_000
+    k = np.random.default_rng(1).integers(0, keys, count)
+    columns = {f"k{i}": k // (i + 1) + i for i in range(4)}
+    batch = pa.table({"ts": np.arange(count), **columns})
+    sides = (oop.source(batch, time="ts", punctuate=oop.at_end()) for _ in range(2))
+    pairs = next(sides).join(next(sides), on=list(columns), within=(0, 0))
+    run = pairs.window(oop.tumbling(count)).agg(n=oop.count()).run(oop.Embedded(threads=1))
+    assert run.to_table()["n"].to_pylist() == [count]
+    join = run.metrics.box("Join")
+    assert join.peak_buffered_rows > count // 2
+    assert join.peak_state_bytes < 56 * join.peak_buffered_rows
 
 
 def test_a_key_that_meets_very_many() -> None:
