@@ -132,7 +132,10 @@ static const oop_step *find_step(const oop_run *run, int32_t op, int32_t out) {
     return NULL;
 }
 
-void oop_begin_exchange(oop_run *run) {
+void oop_begin_train(oop_run *run) {
+    run->batch_count = run->batch = run->row = run->done = run->rows = 0;
+    run->promise = run->late_count = 0;
+    if (run->shard_register < 0) return;
     for (int32_t s = 0; s < run->shards; s++) run->sent_rows[s] = 0;
     for (int32_t i = 0; i < run->shards * run->carried_count; i++) run->sent[i].has_nulls = 0;
     run->sender = run->taken = 0;

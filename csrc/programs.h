@@ -228,8 +228,8 @@ typedef struct {
    run->needed. */
 int oop_run_program(oop_run *run);
 
-/* Begins a train in which rows are sent. */
-void oop_begin_exchange(oop_run *run);
+/* Begins a train, whose batches and promises are yet to come. */
+void oop_begin_train(oop_run *run);
 
 /* Passes the rows of the train before this one, which other programs judge: their times count, and so do promises. There
    are as many. */

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oop.kernels.checks import Array
-from oop.kernels.native.library import ffi, from_buffer, lib, point
+from oop.kernels.native.library import ffi, from_buffer, point
 from oop.kernels.scratch import lasting_array
 from oop.kernels.steps import ProgramCode
 
@@ -33,8 +33,7 @@ class Exchange:
         run.sent_rows = point(self._sent_rows)
 
     def begin(self, rows: int) -> None:
-        """Begin a train, of which the program judges so many rows."""
-        lib.oop_begin_exchange(self.run)
+        """Make room for a train of which the program judges so many rows."""
         if rows + _WIDE > self.run.sent_room:
             # all may go to one shard, and wide vectors write some more values
             self._make_room(rows + rows // 4 + _WIDE)

@@ -17,6 +17,7 @@ from oop.kernels.native.columns import WIDTHS, check_bytes
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
 from oop.kernels.native.program_exchange import Exchange
+from oop.kernels.native.program_guard import LentGuard
 from oop.kernels.native.program_sessions import LentSessions
 from oop.kernels.scratch import lasting_array, new_array
 from oop.kernels.signatures.programs import (
@@ -44,9 +45,9 @@ class TrainProgram(TrainProgramBase):
         self.late, self.broken = NO_ROWS, NO_ROWS
         self._late_rooms = NO_ROWS, NO_ROWS
         self._held: list[Any] = []
-        self._top = self._top_before = np.zeros(0)
         self._under_way = False
         self._run = run = ffi.new("oop_run *")
+        self._lent_guard = LentGuard(run, code.floats)
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
         for made, step in zip(self._steps, code.steps, strict=False):
             _write_step(made, step)
@@ -64,6 +65,7 @@ class TrainProgram(TrainProgramBase):
                 made.loop = ffi.cast("oop_user_loop", update.loops.address)
         self._keys = ffi.new("int32_t[]", [*code.keys, code.slot])
         self._targets = ffi.new("oop_target[]", lib.OOP_TARGETS)
+        self._each_target = list(self._targets[0 : lib.OOP_TARGETS])
         self._known: list[SliceTarget] = []
         self._version = -1
         self._batches = ffi.new("struct ArrowArray[]", 1)
@@ -133,7 +135,7 @@ class TrainProgram(TrainProgramBase):
             self._batches = ffi.new("struct ArrowArray[]", count)
             self._address, self._room = int(ffi.cast("uintptr_t", self._batches)), count
             run.batches = self._batches
-        run.batch_count = run.batch = run.row = run.done = run.promise = run.late_count = 0
+        lib.oop_begin_train(run)
         if self.code.outputs is not None:
             self._make_room_for_rows(sum(map(len, batches)), self.code.outputs)
         address = self._address
@@ -184,7 +186,7 @@ class TrainProgram(TrainProgramBase):
 
     def go_on(self) -> tuple[int, int] | None:
         run = self._run
-        self._read_guard()
+        self._lent_guard.read(self.guard)
         self._look_at_targets()
         if run.done < self._first:
             lib.oop_pass_rows(run, self._first)
@@ -197,11 +199,11 @@ class TrainProgram(TrainProgramBase):
             elif code == lib.OOP_ODD or (code == lib.OOP_SPREAD and not self._widen()):
                 first, rows = run.done, run.rows
                 lib.oop_skip_chunk(run)
-                self._write_guard()
+                self._lent_guard.write(self.guard)
                 return first, first + rows
             else:
                 self._make_way(code)
-        self._write_guard()
+        self._lent_guard.write(self.guard)
         if self.code.outputs is not None and self.code.shard is None:
             self._hand_out()
         return None
@@ -269,40 +271,6 @@ class TrainProgram(TrainProgramBase):
             self._forget_targets()
         return wider
 
-    def _read_guard(self) -> None:
-        run, guard = self._run, self.guard
-        slack, greatest, bound = guard.slack, guard.greatest, guard.bound
-        run.seen, run.bounded = greatest is not None, bound is not None
-        run.ranks = 0 if guard.rank is None else guard.rank + 1
-        if guard.rank is not None:
-            self._read_top(guard.rank, guard.top)
-        if self.code.floats:
-            run.slack = -1 if slack is None else 0
-            run.slack_float = slack or 0.0
-            run.greatest_float, run.bound_float = greatest or 0.0, bound or 0.0
-        else:
-            run.slack = -1 if slack is None else min(slack, INT64_MAX)
-            run.greatest, run.bound = greatest or 0, bound or 0
-
-    def _read_top(self, rank: int, top: Array) -> None:
-        """Copy the greatest times, which the run changes."""
-        run = self._run
-        if len(self._top) != rank + 1:
-            self._top, before = (np.zeros(rank + 1, FLOAT64 if self.code.floats else np.int64) for _ in range(2))
-            self._top_before = before
-            run.top, run.top_before = (from_buffer("uint8_t[]", a.view(np.uint8)) for a in (self._top, before))
-        self._top[: len(top)] = top
-        run.top_held = len(top)
-
-    def _write_guard(self) -> None:
-        run, guard = self._run, self.guard
-        if guard.rank is not None:
-            guard.top = np.sort(self._top[: run.top_held])
-        if run.seen:
-            guard.greatest = run.greatest_float if self.code.floats else run.greatest
-        if run.bounded:
-            guard.bound = run.bound_float if self.code.floats else run.bound
-
     def _add_target(self, number: int) -> None:
         run = self._run
         if run.target_count == lib.OOP_TARGETS:
@@ -314,7 +282,7 @@ class TrainProgram(TrainProgramBase):
         target = self.targets.target(number)
         place = run.target_count
         self._known.append(target)
-        made = self._targets[place]
+        made = self._each_target[place]
         made.number, made.rows, made.known = number, 0, len(target.codes)
         if self._sessions is not None:
             self._sessions.lend(cast(SessionTarget, target))
@@ -323,7 +291,7 @@ class TrainProgram(TrainProgramBase):
         self._version = self.targets.version
 
     def _point_target(self, place: int) -> None:
-        target, made = self._known[place], self._targets[place]
+        target, made = self._known[place], self._each_target[place]
         codes = target.codes
         assert isinstance(codes, GroupTable)
         made.keys = codes.table
@@ -357,13 +325,12 @@ class TrainProgram(TrainProgramBase):
         """Tell the targets what they took."""
         if self._sessions is not None:
             self._sessions.settle()
-        run, made = self._run, self._targets
         numbers, rows = [], []
-        for place in range(run.target_count):
-            target = made[place]
-            if target.rows:
+        for target in self._each_target[: self._run.target_count]:
+            count = target.rows
+            if count:
                 numbers.append(target.number)
-                rows.append(target.rows)
+                rows.append(count)
                 target.rows = 0
         if numbers:
             self.targets.took(numbers, rows)
