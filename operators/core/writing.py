@@ -55,6 +55,11 @@ _WIDENED = {
 }
 
 
+PARTED_ONCE = "rows are parted once, in front of it"
+"""Why an operator with keys leaves a source's program where rows are parted: what it does with a row costs little more
+than to send it, and rows that it hands out would have to be found again by their numbers."""
+
+
 class Unwritten(Exception):
     """Something that no step does; it says what."""
 

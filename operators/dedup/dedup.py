@@ -16,7 +16,7 @@ from oop.kernels.steps import MOST_KEYS
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.ordering import check_order
-from oop.operators.core.writing import INT, ProgramWriter, RowsCode, Unwritten
+from oop.operators.core.writing import INT, PARTED_ONCE, ProgramWriter, RowsCode, Unwritten
 from oop.operators.dedup.fields import DedupFields
 from oop.operators.dedup.operator import KeepBest, PassFirstComer
 from oop.operators.dedup.within import KeepInSpan, PassOneNear
@@ -61,7 +61,8 @@ class Dedup(DedupFields):
             raise Unwritten(f"keep={self.keep!r}" if self.keep != "any" else "within a span")
         if not self.keys or len(self.keys) > MOST_KEYS:
             raise Unwritten(f"{len(self.keys)} keys")
-        writer.part(self.keys)
+        if writer.parts:
+            raise Unwritten(PARTED_ONCE)
         slot = writer.slot(self.on[0]) if self.on else writer.constant(0, INT)
         (used,) = self.needs(writer.wanted, inputs)
         schema = pa.schema([field for field in inputs[0] if used is None or field.name in used])

@@ -20,7 +20,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Spec, UsedColumns
-from oop.operators.core.writing import FLOAT, INT, ProgramWriter, Unwritten
+from oop.operators.core.writing import FLOAT, INT, PARTED_ONCE, ProgramWriter, Unwritten
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import describe_groups
 from oop.operators.session.fields import SessionFields
@@ -68,6 +68,8 @@ class Session(SessionFields):
     def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode:
         if type(self) is not Session:
             raise Unwritten(f"{self.name} is another operator")
+        if writer.parts:
+            raise Unwritten(PARTED_ONCE)
         if self.admits:
             raise Unwritten("late rows are admitted")
         if self.on not in writer.known:

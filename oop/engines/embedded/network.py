@@ -7,6 +7,7 @@ in the order of the plan: a box comes after those that feed it, and the box of t
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS
 from oop.operators.core.context import Context
 from oop.operators.source.room import Room
 from oop.plan.graph import Node, interests, needed_columns, sources, walk
-from oop.plan.superboxes import superboxes
+from oop.plan.superboxes import Superbox, superboxes
 
 if TYPE_CHECKING:
     from oop.engines.embedded.options import Options
@@ -58,11 +59,15 @@ class Network:
         self.clocked: list[Box] = []
         timers = self._build(root, options)
         threaded = options.readers or options.silent_for is not None or (timers and self.clock.live)
-        train = min(getattr(options.scheduler, "train", self.round_rows), self.round_rows)
+        train = min(getattr(options.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
+        joined = superboxes(root, parts=self.pool is not None) if options.joins_boxes else []
+        # lanes wait for each other twice in each train, so theirs are longer
+        shared = {id(found.nodes[0]) for found in joined if found.code is not None and found.code.shard is not None}
         inputs = [box for box in self.boxes if box.node.is_source]
-        self.sources = [self._source(box, train, threaded) for box in inputs]
-        if options.joins_boxes:
-            self._join_boxes(root)
+        self.sources = [
+            self._source(box, self.round_rows if id(box.node) in shared else train, threaded) for box in inputs
+        ]
+        self._join_boxes(joined)
 
     @property
     def round_rows(self) -> int:
@@ -74,11 +79,11 @@ class Network:
         """Are there threads beside the one that reads the result?"""
         return self.pool is not None or any(isinstance(s.feed, ThreadFeed) for s in self.sources)
 
-    def _join_boxes(self, root: Node) -> None:
+    def _join_boxes(self, joined: Sequence[Superbox]) -> None:
         """Give sources, and the first boxes of other superboxes, what runs them."""
         boxes = {id(box.node): box for box in self.boxes}
         of = {id(source.box.node): source for source in self.sources}
-        for found in superboxes(root, parts=self.pool is not None):
+        for found in joined:
             if found.code is None:
                 continue
             path = [boxes[id(node)] for node in found.nodes]
