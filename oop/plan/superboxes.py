@@ -119,7 +119,8 @@ def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool, needed: Mapp
     nodes, stops = tuple(path[:place]), path[place] if place < len(path) else None
     if sum(not _only_hands_on(node) for node in nodes) > (not path[0].is_source):
         try:
-            rows = writer.rows(_wanted(nodes[-1], stops))
+            known = [field for field in _wanted(nodes[-1], stops) if field.name in writer.columns]
+            rows = writer.rows(pa.schema(known))  # columns that nobody needs do not come
             return Superbox(nodes, schema, rows.code, rows, reason, stops)
         except Unwritten as why:
             reason = reason or str(why)

@@ -335,3 +335,11 @@ def test_a_source_that_fails_has_its_rows_taken_first() -> None:
         for batch in run:
             found += batch["n"].to_pylist()
     assert found == [10]
+
+
+def test_a_program_that_is_given_fewer_columns_hands_fewer_out(kernels: str, taken: list[int]) -> None:
+    """Rows are numbered, which cuts the plan, and behind that nobody needs their time."""
+    batches = [numbers(np.arange(30), k=np.arange(30) % 6)]
+    kept = oop.source(batches, time="ts", punctuate=oop.slack(5), name="it").filter(col("v") >= 0)
+    found = assert_same_as_boxes(kept.window(oop.rows(4, every=3)).agg(n=oop.count()))
+    assert found["rows"]
