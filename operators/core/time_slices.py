@@ -81,7 +81,7 @@ class TimeSlices(Slicing):
             numbers, order, starts = order_slots(slots, self.shift)
         ordered = places.astype(np.uint32)
         if order is not None:
-            ordered = dispatch.kernels().take_fixed(ordered, order)
+            ordered = ordered[order]  # an array of its own: those of kernels are for as long as a batch is worked on
         self.nbytes += ordered.nbytes
         found: list[int] = numbers.tolist()
         for number, start, end in zip(found, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
