@@ -49,12 +49,12 @@ class LentSessions:
             listed[:count].copy() for listed, count in zip(self._lists, (struct.lowers, struct.merges), strict=True)
         )
         found = Extended(NO_ROWS, made, lowered, absorbed, survivors(target.sessions, absorbed), struct.steps)
-        self.target = None
         target.extended(found, struct.rows)
+        self.lend(target)
 
     def make_room(self, target: SessionTarget) -> None:
         """Make room for the rows of a chunk."""
-        self.settle()
+        self.settle()  # now, because slots that are freed come behind those that are free
         target.make_session_room(_SPARE)
         self.lend(target)
         if self.struct.list_room < _SPARE:

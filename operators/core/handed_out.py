@@ -16,7 +16,7 @@ from oop.kernels import views
 from oop.kernels.checks import Array, Bools, Ints
 from oop.kernels.signatures.programs import TrainProgramBase
 from oop.kernels.views import Column
-from oop.operators.core.writing import BOOL, Computed, RowsCode, Stored
+from oop.operators.core.writing import BOOL, ComputedColumn, RowsCode, Stored
 
 
 class HandedOut:
@@ -24,7 +24,7 @@ class HandedOut:
 
     def __init__(self, rows: RowsCode) -> None:
         self.schema, self.sources = rows.schema, rows.sources
-        self._computed = [source for source in rows.sources if isinstance(source, Computed)]
+        self._computed = [source for source in rows.sources if isinstance(source, ComputedColumn)]
         self._places = [source.place for source in rows.sources if isinstance(source, Stored)]
         self._take = pc.get_function("take")
 
@@ -97,7 +97,7 @@ class HandedRows:
         yield self.out.batch(stored, self.computed, at, end - at)
 
 
-def _to_arrow(values: Array, valid: Bools | None, source: Computed) -> pa.Array:
+def _to_arrow(values: Array, valid: Bools | None, source: ComputedColumn) -> pa.Array:
     if source.kind == BOOL:
         return pa.array(values.view(np.bool_), mask=None if valid is None else ~valid)
     kind = views.kind_of(source.type)

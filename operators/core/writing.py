@@ -82,7 +82,7 @@ class Filled(NamedTuple):
 Whereabouts: TypeAlias = Stored | Filled
 
 
-class Computed(NamedTuple):
+class ComputedColumn(NamedTuple):
     """A column of rows that a program hands out: one of its outputs, of a kind above, and of a type."""
 
     output: int
@@ -95,7 +95,7 @@ class RowsCode(NamedTuple):
 
     code: ProgramCode
     schema: pa.Schema
-    sources: tuple[Stored | Computed, ...]
+    sources: tuple[Stored | ComputedColumn, ...]
 
 
 class ProgramWriter:
@@ -315,7 +315,7 @@ class ProgramWriter:
 
     def rows(self, schema: pa.Schema, used: Iterable[int] = ()) -> RowsCode:
         """The program that ends here and hands rows out with these columns. It may use other registers too."""
-        sources: list[Stored | Computed] = []
+        sources: list[Stored | ComputedColumn] = []
         outputs: list[Output] = []
         for name in schema.names:
             held = self.columns[name]
@@ -324,7 +324,7 @@ class ProgramWriter:
                 continue
             if held.kind not in (INT, FLOAT, BOOL) and not _is_wide(held.type):
                 raise Unwritten(f"{name} is computed, and is {held.type}")
-            sources.append(Computed(len(outputs), held.kind, held.type))
+            sources.append(ComputedColumn(len(outputs), held.kind, held.type))
             outputs.append(Output(held.register, INT if held.kind == UINT else held.kind))
         steps, constants = self._used({*used, *(output.register for output in outputs)})
         code = ProgramCode(steps, self._registers, constants, (), (), 0, (), self.marks, self.floats, tuple(outputs))

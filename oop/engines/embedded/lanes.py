@@ -27,11 +27,11 @@ _TRIED = 3  # trains that are timed in each way, before the faster one is chosen
 _AGAIN = 64  # trains after which the other way is tried once more
 
 
-class Choice:
+class ThreadChoice:
     """Do threads pay? Trains are run both ways, and timed. The first ones also pay for memory that is used for the
     first time, so the least time counts.
 
-    >>> choice = Choice()
+    >>> choice = ThreadChoice()
     >>> for seconds in (3.0, 5.0, 3.1, 5.1, 2.9, 5.2):
     ...     parallel = choice.next()
     ...     choice.took(parallel, 1_000, seconds)
@@ -58,7 +58,7 @@ class Choice:
         self._least[parallel] = min(seconds / rows, least * 1.01)
 
 
-class Lane:
+class ProgramLane:
     """One program, and the thread that runs it."""
 
     def __init__(self, targets: Any, superbox: Superbox, shard: int, shards: int) -> None:
@@ -127,13 +127,13 @@ class Lanes:
     beginning."""
 
     def __init__(self, targets: Sequence[Any], superbox: Superbox, pool: Pool | None) -> None:
-        self.lanes = [Lane(one, superbox, i, len(targets)) for i, one in enumerate(targets)]
+        self.lanes = [ProgramLane(one, superbox, i, len(targets)) for i, one in enumerate(targets)]
         self.others = self.lanes[1:]
         self.pool = pool
         self.late, self.broken = NO_ROWS, NO_ROWS
         self.hand_out = superbox.rows is not None
         self.rows: Sequence[HandedRows] = ()
-        self.choice = Choice()
+        self.choice = ThreadChoice()
         self._judged = 0  # so many lanes have judged their parts without an error
 
     @property
@@ -170,7 +170,7 @@ class Lanes:
         parallel = large and self.choice.next()
         spread = parallel and guard.rank is None  # what some rows imply by rank cannot be told from their greatest time
         self._start(batches, guard, rows, spread)
-        self._do(Lane.judge, self.lanes if spread else self.lanes[:1], spread)
+        self._do(ProgramLane.judge, self.lanes if spread else self.lanes[:1], spread)
         for lane in self.lanes:
             lane.check()
             while lane.odd is not None:
@@ -215,7 +215,7 @@ class Lanes:
             else:
                 lane.program.start(batches, lane.guard, lane.targets, rows if i else 0)
 
-    def _do(self, work: Callable[[Lane], None], lanes: Sequence[Lane], parallel: bool) -> None:
+    def _do(self, work: Callable[[ProgramLane], None], lanes: Sequence[ProgramLane], parallel: bool) -> None:
         """Let lanes work, the first one in this thread. Errors are theirs."""
         if not parallel:
             for lane in lanes:

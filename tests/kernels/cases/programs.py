@@ -12,10 +12,22 @@ import pyarrow as pa
 
 from oop.kernels.dispatch import Kernels
 from oop.kernels.signatures.programs import GuardState
-from oop.kernels.steps import SIGNED, ColumnForm, Op, Output, ProgramCode, Step, Update, UpdateKind
+from oop.kernels.steps import (
+    SIGNED,
+    ColumnForm,
+    Constant,
+    Op,
+    Output,
+    ProgramCode,
+    Sessions,
+    Step,
+    Update,
+    UpdateKind,
+)
 from oop.operators.core.keys import KeyTable
 from tests.kernels.cases.drawn_programs import drawn
 from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng
+from tests.kernels.cases.open_sessions import OpenSlice
 
 
 class Slice:
@@ -39,11 +51,12 @@ class Slice:
 class Slices:
     def __init__(self, kernels: Kernels, code: ProgramCode, arrays: list[str], shift: int) -> None:
         self.shift, self.slotted, self.version = shift, shift > 0, 0
-        self.made: dict[int, Slice] = {}
+        self.made: dict[int, Any] = {}
         self.rows: dict[int, int] = {}
-        self._new = lambda: Slice(kernels, [*code.kinds, *(["int"] if self.slotted else [])], arrays)
+        made: Any = Slice if code.sessions is None else OpenSlice
+        self._new = lambda: made(kernels, [*code.kinds, *(["int"] if self.slotted else [])], arrays)
 
-    def target(self, number: int) -> Slice:
+    def target(self, number: int) -> Any:
         if number not in self.made:
             self.made[number] = self._new()
         return self.made[number]
@@ -59,6 +72,9 @@ class Slices:
         found = []
         for number, one in sorted(self.made.items()):
             groups = len(one.codes)
+            if isinstance(one, OpenSlice):
+                found.append((number, self.rows.get(number, 0), groups, one.open()))
+                continue
             keys = [(c.data, c.offsets, c.valid) for c in one.keys.columns()] if groups else []
             found.append((number, self.rows.get(number, 0), groups, keys, [a[:groups] for a in one.held]))
         return found
@@ -217,7 +233,46 @@ def _many_distinct() -> tuple[Any, ...]:
     return code, [], 6, [(batches, [], []), (batches[::-1], [], [])], {}
 
 
+def _sessions(gap: int) -> tuple[Any, ...]:
+    """Sessions that are bridged, in chunks, in a chain over several chunks, and from train to train."""
+    rng = new_rng()
+
+    def batches(first: int) -> list[pa.RecordBatch]:
+        times = [np.arange(2_500) // 2 + first - rng.integers(0, 90, 2_500) for _ in range(3)]
+        texts = np.array(["a", "b", "a longer text"])
+        return [
+            pa.record_batch(
+                {
+                    "ts": t,
+                    "k": rng.integers(0, 30, 2_500).astype(np.int16),
+                    "t": pa.array(texts[rng.integers(0, 3, 2_500)]),
+                    "v": pa.array(rng.integers(-5, 5, 2_500), mask=rng.random(2_500) < 0.3),
+                }
+            )
+            for t in times
+        ]
+
+    steps = (
+        Step(Op.LOAD, 0, 0, form=ColumnForm.RAW8),
+        Step(Op.GUARD, 0, 0),
+        Step(Op.MARK, 0),
+        Step(Op.LOAD, 1, 0, form=ColumnForm.RAW8),
+        Step(Op.CHECK, 2, 1, numbers=(LEAST, MOST - gap)),
+        Step(Op.LOAD, 3, 1, form=ColumnForm.RAW2),
+        Step(Op.LOAD, 4, 2, form=ColumnForm.TEXT),
+        Step(Op.LOAD, 5, 3, form=ColumnForm.RAW8),
+    )
+    updates = (Update(UpdateKind.COUNT, -1, -1, 0), Update(UpdateKind.COUNT, 5, -1, 1))
+    code = ProgramCode(
+        steps, 7, (Constant(6, 0, "int"),), (3, 4), ("int16", "bytes"), 6, updates, 1, sessions=Sessions(2, gap)
+    )
+    trains = [(batches(first), [4_000], [first - 60]) for first in (0, 700, 600)]
+    return code, ["int64"] * 2, 0, trains, {"slack": None}
+
+
 def cases() -> Iterator[Case]:
+    for gap in (1, 8, 40):
+        yield Case("TrainProgram", f"sessions-{gap}", lambda gap=gap: _sessions(gap))
     for shift in (0, 4):
         yield Case("TrainProgram", f"texts-{shift}", lambda shift=shift: _many_texts(shift))
     for seed in range(150):
