@@ -45,7 +45,7 @@ class TrainProgram(TrainProgramBase):
         self.late, self.broken = NO_ROWS, NO_ROWS
         self._late_rooms = NO_ROWS, NO_ROWS
         self._held: list[Any] = []
-        self._under_way = False
+        self._under_way = self._was_odd = False
         self._run = run = ffi.new("oop_run *")
         self._lent_guard = LentGuard(run, code.floats)
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
@@ -187,8 +187,10 @@ class TrainProgram(TrainProgramBase):
     def go_on(self) -> tuple[int, int] | None:
         run = self._run
         self._lent_guard.read(self.guard)
-        self._look_at_targets()
-        if run.done < self._first:
+        if self._was_odd:
+            self._was_odd = False
+            self._look_at_targets()
+        if self._first and run.done < self._first:
             lib.oop_pass_rows(run, self._first)
         while (code := lib.oop_run_program(run)) != OK:
             if code == lib.OOP_TEXT_FULL:
@@ -200,6 +202,7 @@ class TrainProgram(TrainProgramBase):
                 first, rows = run.done, run.rows
                 lib.oop_skip_chunk(run)
                 self._lent_guard.write(self.guard)
+                self._was_odd = True
                 return first, first + rows
             else:
                 self._make_way(code)

@@ -207,12 +207,15 @@ class GuardInProgram:
             operator.ports.advance((Punctuation({self.time: guard.bounds.max().item()}),), 0)
             operator.forget_look()
             cuts = helping(self.time, guard.places.tolist(), np.maximum.accumulate(guard.bounds).tolist(), self._helps)
-        found: list[tuple[int, Promise]] = [(place, made) for place, made in cuts if operator.gate.passes(made)]
+        found: list[tuple[int, Promise]] = []
+        for place, made in cuts:
+            if operator.gate.passes(made):
+                found.append((place, made))  # not in a comprehension, because most trains have none
         if len(guard.places):
             operator._note(Punctuation({self.time: guard.bounds.max().item()}), self._behind(late))
         self.batches = ()
-        rows = self.ends[-1]
-        found += [(rows, promise) for promise in operator.promises()]
+        for promise in operator.promises():
+            found.append((self.ends[-1], promise))
         return found
 
     def _behind(self, late: LateRows) -> int:

@@ -146,9 +146,6 @@ class Lanes:
     @property
     def fit(self) -> bool:
         """Do all targets take rows from programs now?"""
-        if not self.others:
-            fits: bool = self.lanes[0].targets.fits
-            return fits
         return all(lane.targets.fits for lane in self.lanes)
 
     @property
@@ -162,8 +159,15 @@ class Lanes:
     def run(self, batches: Sequence[pa.RecordBatch], guard: GuardState, take_odd: Callable[[int, int], None]) -> None:
         """Run a train. ``take_odd`` takes an odd chunk another way, and knows of the guard what ``guard`` says, which
         it leaves as it is behind that chunk. `finish` must follow, also after an error."""
-        if not self.others:
-            self._run_alone(batches, guard, take_odd)
+        lane = self.lanes[0]
+        if not self.others:  # this is done for each row of a live input, so it does nothing more
+            program = lane.program
+            lane.targets.begin()
+            program.start(batches, guard, lane.targets)
+            while (odd := program.go_on()) is not None:
+                take_odd(*odd)
+            if lane.handed_out is not None:
+                self.rows = [lane.handed_out.rows(batches, program)]
             return
         rows, begin = sum(map(len, batches)), perf_counter()
         large = rows >= PARALLEL_ROWS
@@ -187,19 +191,6 @@ class Lanes:
         self.rows = [lane.rows for lane in self.lanes if lane.rows is not None]
         if large:
             self.choice.took(parallel, rows, perf_counter() - begin)
-
-    def _run_alone(
-        self, batches: Sequence[pa.RecordBatch], guard: GuardState, take_odd: Callable[[int, int], None]
-    ) -> None:
-        """Run a train on the only lane. This is done for each row of a live input, so it does nothing more."""
-        lane = self.lanes[0]
-        lane.targets.begin()
-        program = lane.program
-        program.start(batches, guard, lane.targets)
-        while (odd := program.go_on()) is not None:
-            take_odd(*odd)
-        if lane.handed_out is not None:
-            self.rows = [lane.handed_out.rows(batches, program)]
 
     def _start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, rows: int, spread: bool) -> None:
         """Give each lane its part of the train; the first one has all of it if the others are not to judge."""

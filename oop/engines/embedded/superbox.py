@@ -36,6 +36,7 @@ class RunningSuperbox:
         operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
         targets = [one.targets() for one in operators] if superbox.has_state else [NoTargets()]
         self.lanes = Lanes(targets, superbox, pool)
+        self._fits = superbox.code is None or superbox.code.sessions is None  # only sessions may take no rows now
         if superbox.rows is not None:
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
@@ -52,7 +53,7 @@ class RunningSuperbox:
 
     def take(self, train: Sequence[Element]) -> int | None:
         """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
-        batches = self.guard.begin(train) if self.lanes.fit else None
+        batches = self.guard.begin(train) if self._fits or self.lanes.fit else None
         if batches is None:
             return None
         begin = perf_counter()
@@ -91,12 +92,10 @@ class RunningSuperbox:
             raise wrong.located(self.source.node.site) from wrong.__cause__
         if self.lanes.hand_out:
             return self._hand_out(promises)
-        return self._promise([promise for _, promise in promises])
+        return not promises or self._promise([promise for _, promise in promises])
 
     def _promise(self, promises: Sequence[Promise]) -> bool:
         """Make promises. Has nothing come into a queue that a box reads?"""
-        if not promises:
-            return True
         quiet = None if self.express is None else self.express.take(promises)
         if quiet is None:
             self.source.emit(iter, promises)
