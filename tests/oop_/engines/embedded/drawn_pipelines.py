@@ -117,7 +117,7 @@ def drawn_cut_pipeline(rng: random.Random, stream: oop.Stream) -> oop.Stream:
         other = stream.filter(col("v") > 2).select("ts", "k", z=col("v"))
         stream = stream.join(other, on=["k"], within=(units(-1, time), units(3, time)))
     elif cut == "window":
-        window = oop.sliding(units(20, time), units(10, time))
+        window = rng.choice([oop.sliding(units(20, time), units(10, time)), oop.session(units(6, time))])
         return stream.window(window).group_by("k").agg(n=oop.count(), s=oop.sum("v"))
     else:
         return stream if rng.random() < 0.5 else stream.select("ts", "t", later=col("v") + 1, b=~col("b"))
