@@ -300,7 +300,6 @@ def test_a_program_without_rows_in_it_changes_nothing() -> None:
 STREAMS: dict[str, Callable[[oop.Stream], oop.Stream]] = {
     "computed text": lambda s: s.with_columns(t=col("k").cast("string")).window(oop.tumbling(5)).group_by("t"),
     "sliding": lambda s: s.window(oop.sliding(10, 5)).group_by("k"),
-    "sessions": lambda s: s.window(oop.session(5)).group_by("k"),
 }
 
 
