@@ -59,12 +59,27 @@ static oop_run *new_run(const oop_step *steps, int32_t count, const oop_update *
     run->mark_count = 2;
     run->batches = train;
     run->batch_count = BATCHES;
+    run->end = INT64_MAX;
+    run->shard_register = -1;
+    run->shards = 1;
     run->slack = 40;
     run->late = room(ROWS, 8);
     run->broken = room(ROWS, 8);
     run->late_room = ROWS;
     run->targets = room(OOP_TARGETS, sizeof *run->targets);
     return run;
+}
+
+/* Lets the rows of a run be sent to two shards, by this register; both columns of `carried` go with them. */
+static void send_rows_by(oop_run *run, int32_t shard_register, const int32_t *carried) {
+    run->shards = 2;
+    run->shard_register = shard_register;
+    run->carried = carried;
+    run->carried_count = 2;
+    run->sent = room(4, sizeof *run->sent);
+    for (int i = 0; i < 4; i++) run->sent[i] = (oop_sent){.data = room(ROWS + 64, 8), .valid = room(ROWS + 64, 1)};
+    run->sent_rows = room(2, 8);
+    run->sent_room = ROWS + 64;
 }
 
 static void add_targets(oop_run *run, int64_t first, int64_t count, int arrays) {
@@ -105,6 +120,26 @@ void run_programs(const int64_t *times) {
     run->batch = run->row = run->done = run->late_count = 0;
     oop_skip_chunk(run);
     end_call("skip_chunk", OOP_OK);
+    const oop_step sending[] = {
+        {.op = OOP_LOAD, .out = 0, .a = 0, .form = OOP_RAW8},
+        {.op = OOP_GUARD, .a = 0},
+        {.op = OOP_LOAD, .out = 4, .a = 0, .form = OOP_RAW8},
+        {.op = OOP_WINDOW, .out = 5, .a = 4, .b = 5, .x = width, .y = width, .low = 0, .high = INT64_MAX / 2},
+        {.op = OOP_LOAD, .out = 6, .a = 1, .form = OOP_RAW4},
+        {.op = OOP_SHARD, .out = 7, .a = 6, .c = 1, .x = 1},
+    };
+    const int32_t carried[] = {6, 5};
+    oop_run *sender = new_run(sending, sizeof sending / sizeof *sending, updates, 1, &key, 5, train);
+    send_rows_by(sender, 7, carried);
+    oop_begin_train(sender);
+    sender->batch_count = BATCHES;
+    end_call("begin_train", OOP_OK);
+    oop_pass_rows(sender, ROWS / 2);
+    end_call("pass_rows", OOP_OK);
+    end_call("run_program sending", oop_run_program(sender));
+    add_targets(sender, times[0] / width - 1, 6, 1);
+    oop_run *senders[] = {sender, sender};
+    end_call("take_sent", oop_take_sent(sender, senders));
     oop_release_batches(train, BATCHES);
     end_call("release_batches", OOP_OK);
     oop_column packed = {.data = keys, .width = 4};
