@@ -8,19 +8,8 @@
 
 #include "append.h"
 #include "chunks.h"
-#include "distinct.h"
-#include "extending.h"
 #include "guards.h"
-#include "rows.h"
 #include "targets.h"
-
-/* What the program does with rows that have passed all steps. */
-static int end_chunk(oop_run *run, chunk *c) {
-    if (!run->kept) return run->sessions ? extend_rows(run, c) : take_rows(run, c);
-    if (!run->distinct) return hand_out(run, c, NULL);
-    int code = keep_new(run, c);
-    return code == OOP_OK ? hand_out(run, c, c->kept_all ? NULL : c->kept) : code;
-}
 
 /* Appends what is there of a value, if any is null or one before it was. */
 static void send_validity(oop_sent *to, const oop_register *from, int64_t first, int m, const int32_t *shard, int32_t s,
@@ -51,11 +40,6 @@ static int send_rows(oop_run *run, const chunk *c) {
                 send_validity(to, from, first, m, shard, s, at, count, spare);
                 to->width = from->width;
             }
-            if (run->sent_numbers) {
-                int64_t numbers[APPENDED];
-                for (int j = 0; j < m; j++) numbers[j] = c->first + (c->all ? first + j : c->left[first + j]);
-                append_rows(numbers, 8, shard, m, s, run->sent_numbers + s * run->sent_room + at, spare);
-            }
             run->sent_rows[s] += count;
         }
     }
@@ -75,25 +59,17 @@ static void point_at_sent(oop_run *run, const oop_run *sender, int64_t first) {
 
 int oop_take_sent(oop_run *run, oop_run *const *senders) {
     chunk c;
-    c.left = run->scratch;
-    c.kept = run->scratch + OOP_ROWS;
-    c.first = 0;
     for (; run->sender < run->shards; run->sender++, run->taken = 0) {
         const oop_run *sender = senders[run->sender];
         const int64_t rows = sender->sent_rows[run->shard];
         while (run->taken < rows) {
             const int64_t left = rows - run->taken;
             c.n = c.rows = left < run->take_most ? left : run->take_most;
-            const int64_t rows_here = c.n;
-            c.all = !sender->sent_numbers;
-            if (sender->sent_numbers) /* rows are known by their numbers in the train, not in the chunk */
-                memcpy(c.left, sender->sent_numbers + run->shard * sender->sent_room + run->taken,
-                       (size_t)c.n * sizeof *c.left);
+            c.all = 1;
             point_at_sent(run, sender, run->taken);
-            run->rows = rows_here;
-            int code = end_chunk(run, &c);
+            int code = take_rows(run, &c);
             if (code != OOP_OK) return code;
-            run->taken += rows_here;
+            run->taken += c.n;
         }
     }
     return OOP_OK;

@@ -135,12 +135,21 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
     return OOP_OK;
 }
 
+/* What the program does with rows that have passed all steps. */
+static int end_chunk(oop_run *run, chunk *c) {
+    if (run->shard_register >= 0) return send_rows(run, c);
+    if (!run->kept) return run->sessions ? extend_rows(run, c) : take_rows(run, c);
+    if (!run->distinct) return hand_out(run, c, NULL);
+    int code = keep_new(run, c);
+    return code == OOP_OK ? hand_out(run, c, c->kept_all ? NULL : c->kept) : code;
+}
+
 static int run_chunk(oop_run *run, chunk *c) {
     for (int32_t s = 0; s < run->step_count; s++) {
         int code = run_step(run, &run->steps[s], c);
         if (code != OOP_OK) return code;
     }
-    return run->shard_register < 0 ? end_chunk(run, c) : send_rows(run, c);
+    return end_chunk(run, c);
 }
 
 /* What a chunk that is to begin again must find as it was. */

@@ -192,7 +192,6 @@ typedef struct {
     int32_t carried_count;
     const int32_t *carried;  /* the registers that the end reads, which are sent */
     oop_sent *sent;          /* for each shard those columns */
-    int64_t *sent_numbers;   /* for each shard their numbers in the train; NULL: nobody asks */
     int64_t *sent_rows;      /* for each shard, how many */
     int64_t sent_room;
     int64_t sender, taken;   /* how far the rows that were sent here have been taken: rows of this sender */

@@ -24,11 +24,9 @@ from oop.kernels.views.columns import Column
 
 
 class SentRows(NamedTuple):
-    """Of a chunk, what the end of the program reads of the rows that have come through, their numbers in the train, and
-    their shards."""
+    """Of a chunk, what the end of the program reads of the rows that have come through, and their shards."""
 
     registers: dict[int, Register]
-    numbers: Register
     shards: Array
 
 
@@ -111,8 +109,6 @@ class InterpretedProgram(TrainProgramBase):
             assert isinstance(sender, InterpretedProgram)
             for sent in sender.sent:
                 _ChunkRun(self, Chunk([], 0, 0)).take_sent(sent)
-        if self.code.outputs is not None:
-            self._hand_out()
 
     def go_on(self) -> tuple[int, int] | None:
         if self._first:
@@ -122,7 +118,7 @@ class InterpretedProgram(TrainProgramBase):
             if not chunk.rows:
                 if self._end is None:
                     self._pass_promises(INT64_MAX)
-                if self.code.outputs is not None and self.code.shard is None:
+                if self.code.outputs is not None:
                     self._hand_out()
                 return None
             run = _ChunkRun(self, chunk)
@@ -203,13 +199,12 @@ class _ChunkRun(ChunkSteps):
             self._end()
             return
         sent = {number: self.of(number) for number in self.code.carried()}
-        numbers = Register(self.chunk.first + self.left, None)
-        program.sent.append(SentRows(sent, numbers, self.of(self.code.shard).data))
+        program.sent.append(SentRows(sent, self.of(self.code.shard).data))
 
     def take_sent(self, sent: SentRows) -> None:
         """Take those rows of a chunk of another program that were sent here."""
         rows = np.flatnonzero(sent.shards == self.program.shard)
-        self.left = sent.numbers.take(rows).data
+        self.left = rows
         self.registers.update({number: of.take(rows) for number, of in sent.registers.items()})
         self.slots, self.numbers = NO_ROWS, []
         self._find_slices()

@@ -222,7 +222,7 @@ class ProgramCode:
     handed out, with these columns, and go into no groups; if the code is ``distinct``, their keys do, and of each key
     that is new in its slice only the first row is handed out. With ``sessions`` a row changes the aggregates of the
     open session of its key; all rows then are of slice 0. ``shard`` is the register that says which shard's a row is,
-    if there are several."""
+    if there are several; rows that are sent to shards go into groups."""
 
     steps: tuple[Step, ...]
     registers: int
@@ -241,8 +241,5 @@ class ProgramCode:
     def carried(self) -> list[int]:
         """The registers that its end reads of a row, which go along with a row that is sent to a shard."""
         values = (register for update in self.updates for register in (update.value, update.by) if register >= 0)
-        outputs = (output.register for output in self.outputs or ())
-        times = () if self.sessions is None else (self.sessions.times,)
         constants = {constant.register for constant in self.constants}
-        read = dict.fromkeys((*self.keys, self.slot, *times, *values, *outputs))
-        return [register for register in read if register not in constants]
+        return [register for register in dict.fromkeys((*self.keys, self.slot, *values)) if register not in constants]

@@ -21,7 +21,6 @@ class Exchange:
     def __init__(self, run: Any, code: ProgramCode, shard: int, shards: int) -> None:
         carried = code.carried()
         self.run, self.shards, self.columns = run, shards, len(carried)
-        self.numbers = code.outputs is not None
         self._carried = ffi.new("int32_t[]", [*carried, 0])
         self._sent = ffi.new("oop_sent[]", max(shards * len(carried), 1))
         self._sent_rows = np.zeros(shards, np.int64)
@@ -41,13 +40,10 @@ class Exchange:
     def _make_room(self, room: int) -> None:
         run, count = self.run, self.shards * self.columns
         data, valid = lasting_array(count * room, np.int64), lasting_array(count * room, np.uint8)
-        numbers = lasting_array(self.shards * room if self.numbers else 0, np.int64)
-        self._arrays = [data, valid, numbers]
+        self._arrays = [data, valid]
         for i, sent in enumerate(self._sent[0:count]):
             part = slice(i * room, (i + 1) * room)
             sent.data, sent.valid = from_buffer("uint8_t[]", data[part].view(np.uint8)), point(valid[part])
-        if self.numbers:
-            run.sent_numbers = point(numbers)
         run.sent_room = room
 
     def senders(self, runs: Sequence[Any]) -> Any:

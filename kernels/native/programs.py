@@ -207,7 +207,7 @@ class TrainProgram(TrainProgramBase):
             else:
                 self._make_way(code)
         self._lent_guard.write(self.guard)
-        if self.code.outputs is not None and self.code.shard is None:
+        if self.code.outputs is not None:
             self._hand_out()
         return None
 
@@ -220,8 +220,6 @@ class TrainProgram(TrainProgramBase):
                 run.take_most = lib.OOP_TARGETS
             else:
                 self._make_way(code)
-        if self.code.outputs is not None:
-            self._hand_out()
 
     def _look_at_targets(self) -> None:
         """Forget targets that somebody else has changed: the rows of an odd chunk come to them another way."""

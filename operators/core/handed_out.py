@@ -63,16 +63,9 @@ class HandedRows:
         self._start = 0  # the number of its first row
         self._done = 0  # rows that have been looked at
         self._at = 0  # rows that have been handed out
-        self._made: list[pa.RecordBatch] = []
-
-    def make(self) -> None:
-        """Make the batches of all rows now, in this thread."""
-        self._made = list(self.until(None))
 
     def until(self, place: int | None) -> Iterator[pa.RecordBatch]:
         """The rows before this one of the train (None: all), in a batch for each batch that has any of them."""
-        made, self._made = self._made, []
-        yield from made
         while self._number < len(self.train):
             batch = self.train[self._number]
             end = self._start + batch.num_rows

@@ -305,12 +305,9 @@ class ProgramWriter:
             held = self.columns[name]
             if isinstance(held, Stored) and _is_wide(held.type):  # it costs less to write it with the rest
                 self.columns[name] = self.number(name)
-        used = {slot, *(register for register, _ in keys)}
-        if self._shard is not None:
-            used.add(self._shard)
-        rows = self.rows(schema, used)
+        rows = self.rows(schema, {slot, *(register for register, _ in keys)})
         registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
-        code = replace(rows.code, keys=registers, kinds=kinds, slot=slot, distinct=True, shard=self._shard)
+        code = replace(rows.code, keys=registers, kinds=kinds, slot=slot, distinct=True)
         return rows._replace(code=code)
 
     def rows(self, schema: pa.Schema, used: Iterable[int] = ()) -> RowsCode:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oop.engines.embedded.pool import Pool
 from oop.kernels import dispatch
-from oop.kernels.signatures.programs import NO_ROWS, GuardState, TrainProgramBase
+from oop.kernels.signatures.programs import NO_ROWS, GuardState
 from oop.operators.core.handed_out import HandedOut, HandedRows
 from oop.plan.superboxes import Superbox
 
@@ -65,8 +65,6 @@ class ProgramLane:
         assert superbox.code is not None
         self.targets = targets
         self.program = dispatch.kernels().TrainProgram(superbox.code, shard, shards)
-        self.handed_out = None if superbox.rows is None else HandedOut(superbox.rows)
-        self.rows: HandedRows | None = None
         self.guard = GuardState()
         self.odd: tuple[int, int] | None = None
         self.error: BaseException | None = None
@@ -113,13 +111,6 @@ class ProgramLane:
         """Run the part of the train until its end, or up to an odd chunk."""
         self.odd = self.program.go_on()
 
-    def take_sent(self, senders: Sequence[TrainProgramBase], batches: Sequence[pa.RecordBatch]) -> None:
-        """Take the rows of its shard, and make batches of what they hand out."""
-        self.program.take_sent(senders)
-        if self.handed_out is not None:
-            self.rows = self.handed_out.rows(batches, self.program)
-            self.rows.make()
-
 
 class Lanes:
     """``targets`` are where the rows of each shard go. ``rows`` are what a train has handed out, ``late`` are the
@@ -131,8 +122,8 @@ class Lanes:
         self.others = self.lanes[1:]
         self.pool = pool
         self.late, self.broken = NO_ROWS, NO_ROWS
-        self.hand_out = superbox.rows is not None
-        self.rows: Sequence[HandedRows] = ()
+        self.handed_out = None if superbox.rows is None else HandedOut(superbox.rows)  # by the only lane
+        self.rows: HandedRows | None = None
         self.choice = ThreadChoice()
         self._judged = 0  # so many lanes have judged their parts without an error
 
@@ -166,8 +157,8 @@ class Lanes:
             program.start(batches, guard, lane.targets)
             while (odd := program.go_on()) is not None:
                 take_odd(*odd)
-            if lane.handed_out is not None:
-                self.rows = [lane.handed_out.rows(batches, program)]
+            if self.handed_out is not None:
+                self.rows = self.handed_out.rows(batches, program)
             return
         rows, begin = sum(map(len, batches)), perf_counter()
         large = rows >= PARALLEL_ROWS
@@ -185,10 +176,9 @@ class Lanes:
             self._judged += 1
         guard.follow(self.lanes[-1 if spread else 0].guard)
         programs = [lane.program for lane in self.lanes]
-        self._do(lambda lane: lane.take_sent(programs, batches), self.lanes, parallel)
+        self._do(lambda lane: lane.program.take_sent(programs), self.lanes, parallel)
         for lane in self.lanes:
             lane.check()
-        self.rows = [lane.rows for lane in self.lanes if lane.rows is not None]
         if large:
             self.choice.took(parallel, rows, perf_counter() - begin)
 

@@ -19,6 +19,7 @@ from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.errors import OopError
 from oop.kernels.signatures.programs import NoTargets
+from oop.operators.core.handed_out import HandedRows
 from oop.operators.core.operator import Element
 from oop.operators.source.in_program import GuardInProgram
 from oop.plan.superboxes import Superbox
@@ -88,10 +89,11 @@ class RunningSuperbox:
         try:
             promises = self.guard.promises(self.lanes)
         except OopError as wrong:
-            self._hand_out([])
+            if self.lanes.rows is not None:
+                self._hand_out(self.lanes.rows, [])
             raise wrong.located(self.source.node.site) from wrong.__cause__
-        if self.lanes.hand_out:
-            return self._hand_out(promises)
+        if self.lanes.rows is not None:
+            return self._hand_out(self.lanes.rows, promises)
         return not promises or self._promise([promise for _, promise in promises])
 
     def _promise(self, promises: Sequence[Promise]) -> bool:
@@ -101,7 +103,7 @@ class RunningSuperbox:
             self.source.emit(iter, promises)
         return bool(quiet)
 
-    def _hand_out(self, promises: Sequence[tuple[int, Promise]]) -> bool:
+    def _hand_out(self, rows: HandedRows, promises: Sequence[tuple[int, Promise]]) -> bool:
         """Hand rows out, with promises between them, so that what waits behind has no more to hold than it must. Where
         a promise cannot go at once, the rows pass it."""
         before = self.state.batches_out
@@ -110,17 +112,14 @@ class RunningSuperbox:
             if waiting or self.express is None:
                 waiting.append(promise)
                 continue
-            self._emit_rows(place)
+            self.state.emit(rows.until, place)
             if self.express.take([promise]) is None:
                 waiting.append(promise)
-        self._emit_rows(None)
+        self.state.emit(rows.until, None)
+        self.lanes.rows = None
         if waiting:
             self.source.emit(iter, waiting)
         return not promises and self.state.batches_out == before
-
-    def _emit_rows(self, place: int | None) -> None:
-        for rows in self.lanes.rows:
-            self.state.emit(rows.until, place)
 
     def _take_odd(self, first: int, end: int) -> None:
         """Let the boxes take the rows of an odd chunk one after the other."""
