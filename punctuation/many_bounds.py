@@ -76,8 +76,8 @@ def images_of(bounds: Sequence[Bound], function: Callable[[Bound], Bound | None]
     Many bounds have few images where they become windows. If two bounds have the same image, so has every bound between
     them, because the function increases. So ends of stretches are compared, and what is between them is halved.
 
-    >>> images_of([3, 14, 15, 18, 22], lambda bound: bound // 10)
-    [(0, 0), (1, 1), (4, 2)]
+    >>> images_of(range(100), lambda bound: bound // 40)
+    [(0, 0), (40, 1), (80, 2)]
     """
 
     def image(bound: Bound) -> Bound | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch
 from oop.kernels.signatures.results import ResultColumn, ResultKind
+from oop.operators.core.keys import KeyTable
 from oop.operators.core.times import is_whole
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
@@ -45,8 +46,10 @@ class WindowResults:
         return WindowResults(shape, columns, output, windows)
 
     def give(self, table: Table) -> pa.RecordBatch | None:
-        """The results of a window; None if it has many groups, or a sum does not fit its type."""
-        if not 0 < table.groups <= FEW or table.slotted:
+        """The results of a window; None if it has many groups, or only some of those it had, or a sum does not fit its
+        type."""
+        keys = table.keys
+        if not 0 < table.groups <= FEW or table.slotted or not isinstance(keys, KeyTable):
             return None
         edges: tuple[int | float, int | float]
         if self.grid:
@@ -58,4 +61,4 @@ class WindowResults:
             edges = number(windows.start(table.slot)), number(windows.end(table.slot))
         kernel, other = self.kernels
         self.kernels = other, kernel
-        return kernel.give(table.keys.ids, table.arrays(), edges)
+        return kernel.give(keys.ids, table.arrays(), edges)

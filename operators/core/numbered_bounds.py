@@ -7,7 +7,7 @@
 ({'A': 5, 'C': 9}, {'C': 9}, {'A': 2, 'C': 4})
 >>> known = bounds.known({"B": 7})
 >>> dict(known.rise(numbered_bounds(groups, np.arange(3), np.array([8, 7, 8])), None)), dict(known)
-({'A': 8}, {'A': 8, 'B': 7, 'C': 9})
+({'A': 8, 'C': 8}, {'A': 8, 'B': 7, 'C': 8})
 """
 
 from __future__ import annotations
