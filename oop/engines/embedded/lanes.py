@@ -23,7 +23,7 @@ from oop.plan.superboxes import Superbox
 
 PARALLEL_ROWS = 16_384
 """Trains of fewer rows are left to one thread: to wake another one would take longer."""
-_TRIED = 3  # trains that are timed in each way, before the faster one is chosen
+_TRIED = 2  # trains that are timed in each way, before the faster one is chosen
 _AGAIN = 64  # trains after which the other way is tried once more
 
 
@@ -32,7 +32,7 @@ class ThreadChoice:
     first time, so the least time counts.
 
     >>> choice = ThreadChoice()
-    >>> for seconds in (3.0, 5.0, 3.1, 5.1, 2.9, 5.2):
+    >>> for seconds in (3.0, 5.0, 2.9, 5.2):
     ...     parallel = choice.next()
     ...     choice.took(parallel, 1_000, seconds)
     >>> choice.next()
