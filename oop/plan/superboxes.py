@@ -18,6 +18,8 @@ from oop.operators.core.writing import ProgramWriter, RowsCode, Unwritten
 from oop.operators.passing.union import Union
 from oop.plan.graph import Node, consumers, needed_columns, walk
 
+_FORKS = "several operators read it"
+
 
 @frozen(eq=False)
 class Superbox:
@@ -54,8 +56,11 @@ def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
     (['Source', 'Filter', 'Bucket', 'Aggregate'], ['LOAD', 'GUARD', 'MARK', 'LOAD'])
     """
     readers, nodes, needed = consumers(root), walk(root), needed_columns(root)
+    paths = [_path(node, readers) for node in nodes if node.is_source]
+    forks = [len(readers.get(id(path[-1]), [])) > 1 for path in paths]
     found = [
-        _superbox(_path(node, readers), node.input_schemas()[0], parts, needed) for node in nodes if node.is_source
+        _superbox(path, path[0].input_schemas()[0], parts, needed, fork)
+        for path, fork in zip(paths, forks, strict=True)
     ]
     inside = {id(node) for superbox in found if superbox.code is not None for node in superbox.nodes}
     for node in nodes:
@@ -96,7 +101,11 @@ def _path(first: Node, readers: dict[int, list[tuple[Node, int]]]) -> list[Node]
     return path
 
 
-def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool, needed: Mapping[int, UsedColumns]) -> Superbox:
+def _superbox(
+    path: Sequence[Node], schema: pa.Schema, parts: bool, needed: Mapping[int, UsedColumns], forks: bool = False
+) -> Superbox:
+    """The superbox of a path. If the path ``forks`` at its end, no program hands rows out there: a whole train would go
+    into both queues at once, and a join where they meet again would hold it."""
     place, reason = 0, ""
     try:
         writer = ProgramWriter(schema)
@@ -108,16 +117,18 @@ def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool, needed: Mapp
             attempt.wanted = needed[id(node)]
             code = node.spec.write(attempt, node.input_schemas())
             if isinstance(code, RowsCode):
+                if forks and node is path[-1]:
+                    raise Unwritten(_FORKS)
                 return Superbox(tuple(path[: place + 1]), schema, code.code, code)
             if code is not None:
                 return Superbox(tuple(path[: place + 1]), schema, code)
             writer = attempt
             writer.mark()
-        place = len(path)
+        place, reason = len(path), _FORKS if forks else ""
     except Unwritten as why:
         reason = str(why)
     nodes, stops = tuple(path[:place]), path[place] if place < len(path) else None
-    if sum(not _only_hands_on(node) for node in nodes) > (not path[0].is_source):
+    if reason != _FORKS and sum(not _only_hands_on(node) for node in nodes) > (not path[0].is_source):
         try:
             known = [field for field in _wanted(nodes[-1], stops) if field.name in writer.columns]
             rows = writer.rows(pa.schema(known))  # columns that nobody needs do not come

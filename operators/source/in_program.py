@@ -145,7 +145,8 @@ class GuardInProgram:
             operator.ports.advance((Punctuation({self.time: guard.bound}),), 0)
         operator.forget_look()
         self._seen, operator.rows_seen = operator.rows_seen, self._first_row + first
-        cuts = [(p, b) for p, b in zip(guard.places.tolist(), guard.bounds.tolist(), strict=True) if first < p < end]
+        # one in front of the first row was not taken yet, because the chunk came back before it was
+        cuts = [(p, b) for p, b in zip(guard.places.tolist(), guard.bounds.tolist(), strict=True) if first <= p < end]
         found: list[Element] = []
         for place, bound in [*cuts, (end, None)]:
             found += rows_between(self.batches, first, place)

@@ -92,6 +92,37 @@ def test_drawn_pipelines(kernels: str, threads: int, rows_at_once: int, monkeypa
     assert ran > CASES // 2 and rows > 3 * CASES and late > CASES // 2 and errors, (ran, rows, late, errors)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("before", [0, 512, 2048, 4096])
+def test_a_promise_in_front_of_an_odd_chunk_counts(kernels: str, before: int, threads: int) -> None:
+    """The chunk comes back before the promise at its first row was taken."""
+    schema = pa.schema({"ts": pa.int64(), "v": pa.int64()})
+    odd = pa.record_batch({"ts": pa.array([5, 9, 12, None], pa.int64()), "v": [1] * 4}, schema=schema)
+    rows = pa.record_batch({"ts": [12] * before, "v": [1] * before}, schema=schema)
+    for elements in ([rows, oop.Punctuation({"ts": 11}), odd], [oop.Punctuation({"ts": 11}), rows, odd]):
+        stream = oop.source(elements, time="ts", punctuate=oop.punctuated(), schema=schema, nulls="aside", name="it")
+        counts = stream.filter(col("v") > 0).window(oop.tumbling(10)).group_by("v").agg(n=oop.count())
+        assert is_one_program(counts)
+        found = assert_same_as_boxes(counts, threads)
+        assert len(found["late"]) == 3, found
+
+
+def test_a_join_of_a_stream_with_itself_holds_no_train() -> None:
+    """A program would put a whole train into both of its queues."""
+    elements: list[Any] = []
+    for i in range(100):
+        ts = np.arange(10 * i, 10 * i + 10).repeat(10)
+        elements += [numbers(ts, k=np.arange(100) % 7, v=np.ones(100, int)), oop.Punctuation({"ts": 10 * i + 10})]
+    stream = oop.source(elements, time="ts", punctuate=oop.punctuated(), name="it").filter(col("v") > 0)
+    pairs = stream.join(stream.select("ts", "k", z=col("v")), on=["k"], within=(-2, 3))
+    run = pairs.run(oop.Embedded(threads=1))
+    run.to_table()
+    wanted = pairs.run(oop.Embedded(threads=1, scheduler=BOXES))
+    wanted.to_table()
+    assert run.metrics.box("Join").peak_buffered_rows <= 2 * wanted.metrics.box("Join").peak_buffered_rows < 1_000
+    assert "several operators read it" in pairs.explain(engine=oop.Embedded())
+
+
 def test_drawn_pipelines_that_are_cut(kernels: str) -> None:
     handed_out = inside = rows = errors = 0
     for seed in range(CASES):
