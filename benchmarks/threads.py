@@ -1,5 +1,6 @@
 """How much does a second thread gain? Count by (src, dst) per window of 1 s, with a tenth of the rows late by up to 2
-s. And how much does it gain to reduce rows before they cross to threads, with few groups and with many?
+s; beside it what DuckDB gains by its second thread, and both with one thread each. And how much does it gain to reduce
+rows before they cross to threads, with few groups and with many?
 
     python benchmarks/threads.py --full
 """
@@ -9,8 +10,17 @@ from _workload import Workload
 
 
 def cases(rows: int) -> list[Case]:
-    contenders = {title: Contender(Workload(rows), {"threads": n}) for n, title in ((1, "1 thread"), (2, "2 threads"))}
-    found = [Case("count", contenders, [Ratio("2 threads", "1 thread", at_least(1.6))])]
+    contenders = {
+        title + named: Contender(Workload(rows), {"contender": contender, "threads": n})
+        for contender, named in (("oop", ""), ("duckdb", ", DuckDB"))
+        for n, title in ((1, "1 thread"), (2, "2 threads"))
+    }
+    ratios = [
+        Ratio("2 threads", "1 thread", at_least(1.6)),
+        Ratio("2 threads, DuckDB", "1 thread, DuckDB"),
+        Ratio("1 thread", "1 thread, DuckDB"),
+    ]
+    found = [Case("count", contenders, ratios)]
     for groups in (1_000, 260_000):
         workload = Workload(rows, groups=groups)
         ways = {"with a table": {"preaggregate": True}, "without": {}}
