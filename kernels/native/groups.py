@@ -72,6 +72,9 @@ class GroupTable(GroupTableBase):
 
     def reserve(self, groups: int) -> None:
         self._expected = groups
+        begin = groups // EXPECT_FROM  # below this it does not grow to the expected number, but would in small steps
+        if begin > self.room and not len(self):
+            self._grow(begin, begin)
 
     def clear(self) -> None:
         self._table.count = 0
@@ -151,6 +154,10 @@ class GroupTable(GroupTableBase):
             wanted = max(wanted, self._expected)
         if groups > MOST_GROUPS:
             raise KernelError(f"a table holds at most {MOST_GROUPS} groups")
+        self._grow(groups, wanted)
+
+    def _grow(self, groups: int, wanted: int) -> None:
+        """Make room for at least so many groups, and for as many as wanted if the table of places must grow."""
         size = int(self._table.size)
         if groups > _groups_in(size):
             while _groups_in(size) < wanted and size < MOST_PLACES:
