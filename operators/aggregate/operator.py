@@ -130,6 +130,7 @@ class AggregateOperator(StoreOperator):
             return
         self.reach.follow(new)
         self.advanced(new)
+        self.store.drop_spare()
         # groups may have gone out unevenly before, even if the promise now is the same for all
         if uneven or self._is_uneven(frontier):
             most = max(map(reached_wid, new))
