@@ -162,8 +162,8 @@ class GroupTable(GroupTableBase):
         if groups > _groups_in(size):
             while _groups_in(size) < wanted and size < MOST_PLACES:
                 size *= 2
-            # C clears it, also where it is fresh from the system: a page that is read before it is written faults twice,
-            # and the second fault interrupts every core.
+            # C clears it, also where it is fresh from the system: a page that is read before it is written faults
+            # twice, and the second fault interrupts every core.
             entries = huge_array(size * _ENTRY)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)

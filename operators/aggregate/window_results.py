@@ -20,7 +20,7 @@ from oop.operators.windows.windows import Windows
 FEW = 32_768
 """Groups of a window, at most, for which a copy costs less than new arrays for the next window."""
 _SMALL = 512
-"""Groups of a window, at most, whose arrays the kernels keep known, because such a window costs little more than a call."""
+"""Groups of a window, at most, whose arrays the kernels keep known: such a window costs little more than a call."""
 
 
 class WindowResults:

@@ -5,8 +5,8 @@ from __future__ import annotations
 _TRIED = 2  # trains that are timed in each way, before the faster one is chosen
 _AGAIN = 64  # trains after which the other way is tried once more,
 _SOON = 4  # or, as long as it is not clear which way is faster, so many
-# Of the slower way's time the faster one takes at most so much, if it is clear. The first trains of several threads also
-# pay for their start.
+# Of the slower way's time the faster one takes at most so much, if it is clear. The first trains of several threads
+# also pay for their start.
 _CLEAR = {True: 0.75, False: 0.5}
 
 
