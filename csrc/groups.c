@@ -194,16 +194,30 @@ int oop_map_packed(oop_table *table, const uint64_t *packed, const uint32_t *abs
     return OOP_OK;
 }
 
+/* Clears the entries up to a place, and some more, behind those that are clear already. */
+static void clear_up_to(oop_entry *entries, uint64_t place, uint64_t size, uint64_t *clear) {
+    uint64_t end = place + 4096 < size ? place + 4096 : size;
+    memset(entries + *clear, 0, (end - *clear) * sizeof *entries);
+    *clear = end;
+}
+
+/* Keys stand by their hashes, so they are read and written in about the same order. What is cleared right before is in
+   the cache when a key comes there. */
 int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
-    const uint64_t mask = (uint64_t)new_size - 1;
+    const uint64_t mask = (uint64_t)new_size - 1, size = (uint64_t)new_size;
     const int shift = shift_of(new_size);
+    uint64_t clear = 0;
     for (int64_t i = 0; i < table->size; i++) {
         oop_entry entry = table->entries[i];
         if (!entry.id) continue;
         uint64_t hash = table->packed ? hash_packed(table, entry.tag, entry.nulls) : entry.tag;
         uint64_t at = first_place(scatter(hash), shift);
-        while (entries[at].id) at = (at + 1) & mask;
+        for (;; at = (at + 1) & mask) {
+            if (at >= clear) clear_up_to(entries, at, size, &clear);
+            if (!entries[at].id) break;
+        }
         entries[at] = entry;
     }
+    if (clear < size) clear_up_to(entries, size, size, &clear);
     return OOP_OK;
 }

@@ -60,8 +60,8 @@ int oop_pack_keys(const oop_column *columns, int32_t count, int64_t n, uint64_t 
 int oop_map_packed(oop_table *table, const uint64_t *packed, const uint32_t *absent, const int64_t *rows, int64_t n,
                    int64_t *ids);
 
-/* Copies all entries to a new array of new_size places, a power of two, zeroed. The table's size and entries stay as
-   they are; the caller changes them. */
+/* Copies all entries to a new array of new_size places, a power of two; what it had before does not matter. The table's
+   size and entries stay as they are; the caller changes them. */
 int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size);
 
 #endif

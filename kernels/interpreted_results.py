@@ -52,6 +52,9 @@ class InterpretedResults(GroupResultsBase):
             found.append(made)
         return pa.RecordBatch.from_arrays(found, schema=self.schema)
 
+    def forget(self) -> None:
+        """It keeps nothing."""
+
 
 def _key(table: GroupTableBase, key: int, type_: pa.DataType) -> pa.Array:
     if not 0 <= key < len(table.kinds) or table.columns()[key].data.itemsize * 8 != type_.bit_width:

@@ -72,6 +72,9 @@ class GroupTable(GroupTableBase):
 
     def reserve(self, groups: int) -> None:
         self._expected = groups
+        begin = groups // EXPECT_FROM  # below this it does not grow to the expected number, but would in small steps
+        if begin > self.room and not len(self):
+            self._grow(begin, begin)
 
     def clear(self) -> None:
         self._table.count = 0
@@ -151,14 +154,17 @@ class GroupTable(GroupTableBase):
             wanted = max(wanted, self._expected)
         if groups > MOST_GROUPS:
             raise KernelError(f"a table holds at most {MOST_GROUPS} groups")
+        self._grow(groups, wanted)
+
+    def _grow(self, groups: int, wanted: int) -> None:
+        """Make room for at least so many groups, and for as many as wanted if the table of places must grow."""
         size = int(self._table.size)
         if groups > _groups_in(size):
             while _groups_in(size) < wanted and size < MOST_PLACES:
                 size *= 2
-            # Cleared here, not by the system at first use: a page that is read before it is written faults twice, and
-            # the second fault interrupts every core.
+            # C clears it, also where it is fresh from the system: a page that is read before it is written faults
+            # twice, and the second fault interrupts every core.
             entries = huge_array(size * _ENTRY)
-            entries.fill(0)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)
         self._make_room(min(wanted, _groups_in(size)))

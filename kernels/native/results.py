@@ -70,6 +70,9 @@ class GroupResults(GroupResultsBase):
             check_code(code)
         return pa.RecordBatch._import_from_c(self._address, self.schema)
 
+    def forget(self) -> None:
+        self._pointed, self._held = [], []
+
     def _point(self, arrays: Sequence[Array]) -> None:
         """Let the columns point to these arrays, which live as long as they do."""
         if len(arrays) < self.arrays:

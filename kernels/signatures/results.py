@@ -1,7 +1,7 @@
 """Results of groups as Arrow columns: keys and aggregates of a table, and what is the same for all of its groups.
 
-The columns are copies, so that the table and its arrays can serve the next window. A window of few groups leaves in one
-call of C. Where groups are many, a copy costs more than new arrays for the next window.
+The columns are copies, so that the table and its arrays can serve the next window. A window of a few thousand groups
+leaves in one call of C. Where groups are many, a copy costs more than new arrays for the next window.
 """
 
 from __future__ import annotations
@@ -97,6 +97,10 @@ class GroupResultsBase(KernelWithState):
         self, table: GroupTableBase, arrays: Sequence[Array], constants: Sequence[int | float]
     ) -> pa.RecordBatch | None:
         """The results of all groups of a table, whose aggregates are in these arrays; None if a sum does not fit."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Let go of the arrays, which are kept known from one call to the next."""
 
 
 class ResultKernels(Stem):

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
-from oop.kernels.scratch import lasting_array
 from oop.operators.aggregate.fields import AggregateFields
 from oop.operators.aggregate.pane_windows import DueWindows, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
+from oop.operators.aggregate.window_edges import WindowEdges
 from oop.operators.aggregate.window_results import WindowResults
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
@@ -26,7 +26,6 @@ from oop.operators.core.parts import Part
 from oop.operators.core.stretches import numbers_in
 from oop.operators.core.times import from_physical
 from oop.operators.groups.reach import GroupReach, TableBounds
-from oop.operators.groups.shape import Edges
 from oop.operators.groups.store_operator import (
     NamedAggregates,
     StoreOperator,
@@ -41,7 +40,6 @@ from oop.punctuation.many_bounds import most_of
 from oop.punctuation.patterns import Value
 
 _MANY = 64  # at least so many windows with one promise, and at most so many groups held for each, share merges
-_FEW = 512  # windows of at most so many groups take the memory of their edges from NumPy
 _MOST_AT_ONCE = 2**17  # windows that are looked up in one go, at most
 
 
@@ -60,6 +58,7 @@ class AggregateOperator(StoreOperator):
         self.code = PaneCode(spec.grid)
         super().__init__(spec, context, spec.keys, aggregates, self.code.thin if self.sliding else None)
         self.grid, self.overlaps = spec.grid, spec.grid.overlaps
+        self.edges = WindowEdges(spec.grid)
         self.time = spec.time
         self._key_columns = frozenset(spec.keys)
         self.tree = PaneTree(self.store, self.code)
@@ -131,6 +130,7 @@ class AggregateOperator(StoreOperator):
             return
         self.reach.follow(new)
         self.advanced(new)
+        self.store.drop_spare()
         # groups may have gone out unevenly before, even if the promise now is the same for all
         if uneven or self._is_uneven(frontier):
             most = max(map(reached_wid, new))
@@ -294,16 +294,6 @@ class AggregateOperator(StoreOperator):
         for pieces in in_pieces(tables, self.batch_rows):
             yield self._batch(pieces[0]) if len(pieces) == 1 else concat_batches(list(map(self._batch, pieces)))
 
-    def edges_of(self, table: Table | TablePiece) -> Edges:
-        """Start and end of each group's window."""
-        if table.slotted:
-            return self.grid.edges(table.slots())
-        start, end = self.grid.edges(np.array([table.slot]))  # one window has the same edges in every row
-        groups = len(table)
-        if groups <= _FEW:
-            return start.repeat(groups), end.repeat(groups)
-        return _constant(start, groups), _constant(end, groups)
-
     def _given(self, table: Table) -> pa.RecordBatch | None:
         """The results of a window as a copy, if its groups are few."""
         return None if self.results is None else self.results.give(table)
@@ -312,7 +302,7 @@ class AggregateOperator(StoreOperator):
         batch = self._given(table) if isinstance(table, Table) else None
         if batch is not None:
             return batch
-        edges = self.edges_of(table)
+        edges = self.edges.of(table)
         start, end = from_physical(edges[0], self.time), from_physical(edges[1], self.time)
         batch = pa.RecordBatch.from_arrays([start, end, *table.results(edges)], schema=self.output)
         answers = table.shape.answers(table.accumulators)
@@ -370,12 +360,6 @@ def reached_wid(punct: Promise) -> int:
     if not punct.below:
         return INT64_MAX
     return as_int64(punct.below.get(WID_START))
-
-
-def _constant(value: np.ndarray, length: int) -> np.ndarray:
-    out = lasting_array(length, value.dtype)
-    out[:] = value
-    return out
 
 
 def wids_of(batch: pa.RecordBatch, name: str) -> np.ndarray:

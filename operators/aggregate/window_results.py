@@ -1,4 +1,4 @@
-"""Results of windows of few groups, made by one call of the kernels.
+"""Results of windows that are not large, made by one call of the kernels.
 
 What is the same for every window, such as where its columns come from, is found out once. The columns are copies, so
 the window's table can serve the next window.
@@ -17,8 +17,10 @@ from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import Grid
 from oop.operators.windows.windows import Windows
 
-FEW = 512
+FEW = 32_768
 """Groups of a window, at most, for which a copy costs less than new arrays for the next window."""
+_SMALL = 512
+"""Groups of a window, at most, whose arrays the kernels keep known: such a window costs little more than a call."""
 
 
 class WindowResults:
@@ -61,4 +63,7 @@ class WindowResults:
             edges = number(windows.start(table.slot)), number(windows.end(table.slot))
         kernel, other = self.kernels
         self.kernels = other, kernel
-        return kernel.give(keys.ids, table.arrays(), edges)
+        batch = kernel.give(keys.ids, table.arrays(), edges)
+        if table.groups > _SMALL:
+            kernel.forget()
+        return batch

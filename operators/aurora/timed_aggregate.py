@@ -156,7 +156,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         return self._leaving(table, early=False)
 
     def _leaving(self, table: Table | TablePiece, early: bool) -> pa.RecordBatch:
-        edges = self.edges_of(table)
+        edges = self.edges.of(table)
         times = [from_physical(edge, self.time) for edge in edges]
         shown_early = pa.array(np.full(len(table), early))
         return pa.RecordBatch.from_arrays([*times, *table.results(edges)[:-1], shown_early], schema=self.output)

@@ -22,7 +22,8 @@ from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
-SPARE_BYTES = 65_536  # the largest table of keys that is kept for the next slot
+SPARE_BYTES = 65_536  # a table of keys that is kept for the next slot has at most so many bytes,
+SPARE_EACH = 128  # or at most so many for each group
 _ALL = np.zeros(0, np.int64)  # stands for where slices start, if all rows are of one slice
 _WIDEST = 60  # then there are at most three slices: before 0, after it, and without a time
 
@@ -164,10 +165,10 @@ class Store:
             last = self.tables.get(self._newest)
             expected = max(self._expected, 0 if last is None else last.groups)
             table = self._spare
+            self.drop_spare()
             if table is None or self.shift:
                 table = Table(self.shape, self.shift > 0, number << self.shift, expected)
             else:
-                self._spare = None
                 table.begin_anew(number, expected)
             self.tables[number] = table
             self._newest = number
@@ -246,10 +247,20 @@ class Store:
                 yield table.select(gone)
 
     def take_whole(self, number: int) -> None:
-        """Remove a slice of one slot, whose groups have been copied. If its table is small, the next slot gets it."""
+        """Remove a slice of one slot, whose groups have been copied. The next slot gets its table, unless that is large
+        and has much room that its groups did not need, which would have to be cleared."""
         table = self._remove(number)
-        if not table.slotted and table.keys.ids.nbytes <= SPARE_BYTES:
+        held = table.keys.ids.nbytes
+        if not table.slotted and (held <= SPARE_BYTES or held <= SPARE_EACH * table.groups):
+            self.drop_spare()
             self._spare = table
+            self.nbytes += table.nbytes
+
+    def drop_spare(self) -> None:
+        """Keep no table for the next slot."""
+        if self._spare is not None:
+            self.nbytes -= self._spare.nbytes
+            self._spare = None
 
     def take_where(self, number: int, mask: np.ndarray) -> Table | None:
         """Remove and give the groups of one slice that the mask names."""

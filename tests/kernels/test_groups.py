@@ -173,3 +173,17 @@ def test_keys_whose_hashes_are_equal_are_told_apart() -> None:
         found = [(a, b) for a, b in zip(*(c.data[known].tolist() for c in table.columns()), strict=True)]
         assert found == list(zip(*(k.data.tolist() for k in keys), strict=True))
         assert len(np.unique(known)) == len(np.unique(numbers))
+
+
+def test_a_table_that_expects_many_groups_begins_larger() -> None:
+    pytest.importorskip("oop.kernels._native")
+    from oop.kernels.native.groups import GroupTable
+
+    table, keys = GroupTable(["int"]), np.arange(1_000)
+    small = table.room
+    table.reserve(64 * 100)
+    assert table.room >= 100 > small
+    assert table.map([Column("int", keys)]).tolist() == keys.tolist()
+    room = table.room
+    table.reserve(64 * 10 * room)  # it has groups, and grows as they come
+    assert table.room == room

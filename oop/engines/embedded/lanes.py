@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.engines.embedded.pool import Pool
+from oop.engines.embedded.thread_choice import ThreadChoice
 from oop.kernels import dispatch
 from oop.kernels.signatures.programs import NO_ROWS, GuardState
 from oop.operators.core.handed_out import HandedOut, HandedRows
@@ -23,39 +24,6 @@ from oop.plan.superboxes import Superbox
 
 PARALLEL_ROWS = 16_384
 """Trains of fewer rows are left to one thread: to wake another one would take longer."""
-_TRIED = 2  # trains that are timed in each way, before the faster one is chosen
-_AGAIN = 64  # trains after which the other way is tried once more
-
-
-class ThreadChoice:
-    """Do threads pay? Trains are run both ways, and timed. The first ones also pay for memory that is used for the
-    first time, so the least time counts.
-
-    >>> choice = ThreadChoice()
-    >>> for seconds in (3.0, 5.0, 2.9, 5.2):
-    ...     parallel = choice.next()
-    ...     choice.took(parallel, 1_000, seconds)
-    >>> choice.next()
-    True
-    """
-
-    def __init__(self) -> None:
-        self._runs = 0
-        self._least = {True: float("inf"), False: float("inf")}
-
-    def next(self) -> bool:
-        """Is the next train to be run by several threads?"""
-        faster = self._least[True] <= self._least[False]
-        self._runs += 1
-        if self._runs <= 2 * _TRIED:
-            return self._runs % 2 == 1
-        return faster if self._runs % _AGAIN else not faster
-
-    def took(self, parallel: bool, rows: int, seconds: float) -> None:
-        """The train had so many rows, and took so long."""
-        least = self._least[parallel]
-        # what was measured long ago counts less, because another load of the machine may have changed it
-        self._least[parallel] = min(seconds / rows, least * 1.01)
 
 
 class ProgramLane:

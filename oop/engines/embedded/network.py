@@ -61,12 +61,9 @@ class Network:
         threaded = options.readers or options.silent_for is not None or (timers and self.clock.live)
         train = min(getattr(options.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
         joined = superboxes(root, parts=self.pool is not None) if options.joins_boxes else []
-        # lanes wait for each other twice in each train, so theirs are longer
-        shared = {id(found.nodes[0]) for found in joined if found.code is not None and found.code.shard is not None}
         inputs = [box for box in self.boxes if box.node.is_source]
-        self.sources = [
-            self._source(box, self.round_rows if id(box.node) in shared else train, threaded) for box in inputs
-        ]
+        long = _with_long_trains(joined, len(inputs) == 1 and train == _SOURCE_ROWS)
+        self.sources = [self._source(box, CROSSING_ROWS if id(box.node) in long else train, threaded) for box in inputs]
         self._join_boxes(joined)
 
     @property
@@ -148,6 +145,17 @@ class Network:
             return Source(box, RingFeed(trains, data.ring))
         live = (threaded or data.progress is not None) and data.kind == "live"
         return Source(box, ThreadFeed(trains, self.arrived) if live else DirectFeed(trains, data.waiting))
+
+
+def _with_long_trains(joined: Sequence[Superbox], is_alone: bool) -> set[int]:
+    """The sources whose trains are longer, by id of their nodes. Lanes wait for each other twice in each train. A
+    program that puts rows into state holds none of them, so a source that ``is_alone`` has longer trains as well, which
+    cost fewer calls; of several sources, one would come further ahead of the others."""
+    return {
+        id(found.nodes[0])
+        for found in joined
+        if found.code is not None and (found.code.shard is not None or (is_alone and found.rows is None))
+    }
 
 
 def _threads_for(root: Node) -> int:

@@ -12,6 +12,7 @@ import oop
 from oop.operators.aggregate import window_results
 from oop.operators.aggregate.window_results import WindowResults
 from oop.operators.groups.table import Table
+from oop.testing import Harness
 
 WINDOW = 100
 
@@ -104,6 +105,22 @@ def test_tables_serve_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Table, "__init__", counting)
     assert counts([rows(window, window) for window in range(12)]).run(oop.Embedded(threads=1)).to_table().num_rows > 50
     assert len(made) == 2  # a window begins before the one before it closes
+
+
+def test_a_table_that_waits_for_the_next_window_is_accounted_for() -> None:
+    h = Harness(lambda s: s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()), {"ts": "int64", "k": "int64"})
+    for window, groups in enumerate([3, 3, 2_000, 2_000, 2_000]):
+        h.push({"ts": [10 * window] * groups, "k": range(groups)})
+        h.promise(ts=10 * (window + 1))
+        assert h.buffered_rows == 0
+        if groups > 3:
+            assert 2_000 * 16 < h.state_bytes < 2_000 * (128 + 16)
+    h.push({"ts": [60], "k": [1]})
+    large = h.state_bytes  # it serves a window of one group, and does not stay behind it
+    h.promise(ts=80)
+    assert h.state_bytes < large / 10
+    h.end()
+    assert h.state_bytes == 0
 
 
 def test_a_sum_that_does_not_fit_is_an_error(kernels: str) -> None:

@@ -373,3 +373,27 @@ def test_a_program_that_is_given_fewer_columns_hands_fewer_out(kernels: str, tak
     kept = oop.source(batches, time="ts", punctuate=oop.slack(5), name="it").filter(col("v") >= 0)
     found = assert_same_as_boxes(kept.window(oop.rows(4, every=3)).agg(n=oop.count()))
     assert found["rows"]
+
+
+def test_a_source_that_is_alone_has_longer_trains_before_state():
+    """What holds no rows takes many in one call; rows that are handed out wait in queues, so fewer come at once."""
+    rows = pa.table({"ts": np.arange(300_000), "k": np.arange(300_000) % 3})
+    batches = rows.to_batches(max_chunksize=50_000)
+
+    def trains(plan: Callable[[oop.Stream], oop.Stream]) -> list[int]:
+        found: list[int] = []
+        run = plan(oop.source(batches, time="ts", punctuate=oop.ordered())).run(engine=oop.Embedded(threads=1))
+        [source] = run._rounds.sources
+        take = source.take
+
+        def taken(train: Any) -> int:
+            found.append(take(train))
+            return found[-1]
+
+        source.take = taken
+        assert run.to_table().num_rows
+        return found
+
+    count = lambda s: s.window(oop.tumbling(1_000)).group_by("k").agg(n=oop.count())  # noqa: E731
+    assert max(trains(count)) == 300_000
+    assert max(trains(lambda s: s.filter(col("k") > 0))) == 100_000
