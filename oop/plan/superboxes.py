@@ -8,6 +8,7 @@ first program hands its rows out, and another one begins behind it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -37,6 +38,8 @@ class Superbox:
     rows: RowsCode | None = None
     reason: str = ""
     stops: Node | None = None
+    keeps_order: bool = False
+    """Does anything in the plan go by the order of its rows?"""
 
     @property
     def has_state(self) -> bool:
@@ -73,6 +76,8 @@ def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
         if superbox.code is not None:
             found.append(superbox)
             inside.update(map(id, superbox.nodes))
+    if any(node.spec.needs_order for node in nodes):
+        found = [replace(superbox, keeps_order=True) for superbox in found]
     return found
 
 
