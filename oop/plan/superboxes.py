@@ -39,7 +39,7 @@ class Superbox:
     reason: str = ""
     stops: Node | None = None
     keeps_order: bool = False
-    """Does anything in the plan go by the order of its rows?"""
+    """Must rows stay in order, because its last node, or whatever they are handed out to, goes by that?"""
 
     @property
     def has_state(self) -> bool:
@@ -76,9 +76,11 @@ def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
         if superbox.code is not None:
             found.append(superbox)
             inside.update(map(id, superbox.nodes))
-    if any(node.spec.needs_order for node in nodes):
-        found = [replace(superbox, keeps_order=True) for superbox in found]
-    return found
+    any_needs_order = any(node.spec.needs_order for node in nodes)
+    return [
+        replace(superbox, keeps_order=any_needs_order if superbox.rows else superbox.nodes[-1].spec.needs_order)
+        for superbox in found
+    ]
 
 
 def superbox_notes(root: Node, parts: bool = False) -> dict[int, str]:

@@ -176,6 +176,29 @@ def test_rows_behind_an_odd_chunk_stay_in_order(behind: str, odd: str, policy: A
     assert_same_as_boxes(BEHIND[behind](stream), threads)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "behind",
+    [
+        lambda s: s.assume(oop.slack(40), on="v").window(oop.tumbling(10), on="v").agg(n=oop.count()),
+        lambda s: s.bsort(50, on="v"),
+        lambda s: s.wsort("v", timeout="1h"),
+    ],
+    ids=["assume", "bsort", "wsort"],
+)
+def test_what_goes_by_arrival_gets_rows_as_they_came(behind: Any, threads: int) -> None:
+    """Out of order too, the rows of an odd chunk take another way, and those behind them must not come before."""
+    rng = np.random.default_rng(1)
+    rows = numbers(np.arange(9_000) // 3, k=rng.integers(0, 5, 9_000), v=np.arange(9_000) // 8 - rng.integers(0, 9))
+    batches = [rows.slice(0, 3_000), ODD["no time"], rows.slice(3_000)]
+    stream = oop.source(batches, time="ts", punctuate=oop.at_end(), nulls="aside", name="it").filter(col("k") > 1)
+    found, wanted = (
+        behind(stream).run(oop.Embedded(threads=threads, **options)).to_table().to_pylist()
+        for options in ({}, {"scheduler": BOXES})
+    )
+    assert found == wanted
+
+
 @pytest.mark.parametrize("behind", BEHIND)
 @pytest.mark.parametrize("sizes", [{"batch_rows": 16}, {"queue_rows": 20}, {"batch_rows": 8, "queue_rows": 8}], ids=str)
 def test_full_queues_do_not_change_the_order(behind: str, sizes: dict[str, int]) -> None:
