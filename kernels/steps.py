@@ -212,8 +212,7 @@ class Output(NamedTuple):
 
 
 class Sessions(NamedTuple):
-    """The register of the times, which are no later than the end of all times minus the ``gap``. Of times that are
-    floats the gap is one too."""
+    """The register of the times, which are no later than the end of all times minus the ``gap``."""
 
     times: int
     gap: int | float

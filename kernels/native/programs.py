@@ -81,7 +81,7 @@ class TrainProgram(TrainProgramBase):
         run.targets, run.batches = self._targets, self._batches
         self._exchange = Exchange(run, code, self.shard, self.shards)
         run.distinct = code.distinct
-        self._sessions = None if code.sessions is None else LentSessions(code.sessions)
+        self._sessions = None if code.sessions is None else LentSessions(code.sessions, code.floats)
         if self._sessions is not None:
             run.sessions = self._sessions.struct
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))

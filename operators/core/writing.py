@@ -248,7 +248,6 @@ class ProgramWriter:
         if values.kind not in (INT, UINT, FLOAT) or (values.kind == UINT and values.type.bit_width == 64):
             raise Unwritten(f"in order of {name}, which is {values.type}")
         self.add(Step(Op.ASCEND, 0, values.register, form=ColumnForm(int(values.kind == FLOAT))))
-        self.known |= {name}
 
     def _filtered(self) -> None:
         """Columns of batches are read anew where they are needed; registers keep the rows that are left."""

@@ -1,8 +1,8 @@
 """Rows that wait to leave in order of time, as sorted runs: the buffer of the sort of an in-order plan.
 
 Rows that have come since the last release are sorted together when some of them are due. The rows that stay are a run.
-A release takes the head of every run, and merges the heads. If there are many runs, those of similar size are merged, so
-that there are few, and a row is merged only a few times.
+A release takes the head of every run, and merges the heads. If there are many runs, those of similar size are merged,
+so that there are few, and a row is merged only a few times.
 """
 
 from __future__ import annotations

@@ -24,8 +24,9 @@ from oop.operators.core.context import Context
 from oop.operators.core.operator import Around, Element, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Spec, UsedColumns
-from oop.operators.core.writing import ProgramWriter, RowsCode
+from oop.operators.core.writing import ProgramWriter, RowsCode, Unwritten
 from oop.operators.rows.ordered_rows import check_ascending, load_reached, save_reached, without_place
+from oop.operators.windows.bucket import WID_START
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance
@@ -69,6 +70,10 @@ class InOrder(Spec):
         return self.of.blocking(frontiers, inputs)
 
     def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode | RowsCode | None:
+        """Only for windows of many times: where each time ends groups, sessions or keys, as many leave as come, and a
+        program would not make that faster."""
+        if self.on != WID_START:
+            raise Unwritten("in order each time ends what it holds")
         writer.parts = False  # one thread takes all rows
         writer.wanted = self.used(writer.wanted)
         writer.ascend(self.on)

@@ -83,8 +83,7 @@ class Session(SessionFields):
         else:
             raise Unwritten(f"{self.on} is {times.type}")
         keys, updates = Shape(inputs[0], self.keys, self.aggregates).write(writer)
-        gap = float(self.gap) if times.kind == FLOAT else int(self.gap)
-        return writer.sessions(times.register, gap, keys, updates)
+        return writer.sessions(times.register, self.gap, keys, updates)
 
     def start(self, context: Context) -> Operator:
         return SessionOperator(self, context)
