@@ -71,6 +71,30 @@ static int limit_step(const oop_step *step, const oop_register *a, int64_t n) {
     return any ? OOP_ODD : OOP_OK;
 }
 
+/* Do these values ascend, and begin with no lower one than was reached? The last one is what is reached then. */
+static int ascend_step(oop_run *run, const oop_step *step, const oop_register *a, int64_t n) {
+    const int64_t *whole = a->data;
+    const double *real = a->data;
+    int falls = 0;
+    if (!n) return OOP_OK;
+    if (a->valid)
+        for (int64_t i = 0; i < n; i++)
+            if (!a->valid[i]) return OOP_ODD;
+    if (step->form) {
+        falls = !(real[0] >= (run->has_reached ? run->reached_float : -INFINITY));
+        for (int64_t i = 1; i < n; i++) falls |= !(real[i] >= real[i - 1]); /* true of NaN */
+        if (falls) return OOP_ODD;
+        run->reached_float = real[n - 1];
+    } else {
+        falls = run->has_reached && whole[0] < run->reached;
+        for (int64_t i = 1; i < n; i++) falls |= whole[i] < whole[i - 1];
+        if (falls) return OOP_ODD;
+        run->reached = whole[n - 1];
+    }
+    run->has_reached = 1;
+    return OOP_OK;
+}
+
 static int run_step(oop_run *run, const oop_step *step, chunk *c) {
     oop_register *out = &run->registers[step->out], *a = &run->registers[step->a], *b = &run->registers[step->b];
     const int64_t n = c->n;
@@ -94,6 +118,7 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
         case OOP_MARK: run->counted[step->out] = n; return OOP_OK;
         case OOP_WINDOW: return window_step(step, run->registers, n);
         case OOP_LIMIT: return limit_step(step, a, n);
+        case OOP_ASCEND: return ascend_step(run, step, a, n);
         case OOP_TEXT_EQUAL: case OOP_TEXT_THERE: text_step(step, c, out, a); return OOP_OK;
         case OOP_SHARD: return shard_step(run, step, n);
         default: break;
@@ -154,14 +179,14 @@ static int run_chunk(oop_run *run, chunk *c) {
 
 /* What a chunk that is to begin again must find as it was. */
 typedef struct {
-    int64_t greatest, bound, promise, late_count;
-    double greatest_float, bound_float;
-    int32_t seen, bounded;
+    int64_t greatest, bound, promise, late_count, reached;
+    double greatest_float, bound_float, reached_float;
+    int32_t seen, bounded, has_reached;
 } guarded;
 
 static guarded guard_of(const oop_run *run) {
-    return (guarded){run->greatest,       run->bound,       run->promise, run->late_count,
-                     run->greatest_float, run->bound_float, run->seen,    run->bounded};
+    return (guarded){run->greatest,    run->bound,         run->promise, run->late_count, run->reached, run->greatest_float,
+                     run->bound_float, run->reached_float, run->seen,    run->bounded,    run->has_reached};
 }
 
 static void set_guard(oop_run *run, const guarded *was) {
@@ -173,6 +198,9 @@ static void set_guard(oop_run *run, const guarded *was) {
     run->bound_float = was->bound_float;
     run->seen = was->seen;
     run->bounded = was->bounded;
+    run->reached = was->reached;
+    run->reached_float = was->reached_float;
+    run->has_reached = was->has_reached;
     if (run->top_moved) {
         memcpy(run->top, run->top_before, (size_t)run->top_held_before * 8);
         run->top_held = run->top_held_before;

@@ -32,6 +32,7 @@ enum oop_op {
     OOP_WINDOW,       /* out and b: last and first window of the times a; x range, y slide, z offset, from low to high; or
                          f, g, h of floats, below k */
     OOP_LIMIT,        /* the chunk is odd if a float of a is greater than f, or less than -f */
+    OOP_ASCEND,       /* the chunk is odd unless a (floats if form is 1) ascends from what was reached before */
     OOP_SHARD,        /* the shard of each row, in 32 bits, by c keys from register a on; x: which are signed, y: floats,
                          by bits */
     OOP_ADD, OOP_SUBTRACT, OOP_MULTIPLY, OOP_FLOOR_DIVIDE, OOP_MOD, /* the result must be from x to y */
@@ -174,6 +175,9 @@ typedef struct {
     int32_t bounded; /* is there a bound that the data promised? */
     int64_t bound;
     double bound_float;
+    int32_t has_reached; /* OOP_ASCEND: was there any row before? Then this is the value of the last one. */
+    int64_t reached;
+    double reached_float;
     const int64_t *places; /* promises of the train: a bound that counts from the row of this number on */
     const int64_t *bounds;
     const double *bounds_float;

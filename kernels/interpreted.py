@@ -128,6 +128,9 @@ class InterpretedProgram(TrainProgramBase):
                 return chunk.first, chunk.first + chunk.rows
             run.keep()
 
+    def skip_rest(self) -> None:
+        self._batch, self._row = len(self.batches), 0
+
     def _next_chunk(self) -> Chunk:
         pieces: list[pa.RecordBatch] = []
         first, rows = self._done, 0
@@ -190,7 +193,7 @@ class _ChunkRun(ChunkSteps):
         """Do what changes something."""
         program, guard = self.program, self.guard
         program.counts += self.counts
-        guard.greatest, guard.top = self.greatest, self.top
+        guard.greatest, guard.top, guard.reached = self.greatest, self.top, self.reached
         program._pass_promises(self.chunk.first + self.chunk.rows - 1)
         if len(self.late):
             program._late.append(self.late)

@@ -52,7 +52,7 @@ class ChunkSteps:
         self.left = np.arange(chunk.rows)
         self.kept = self.left
         self.counts = np.zeros(max(code.marks, 1), np.int64)
-        self.greatest, self.top = guard.greatest, guard.top
+        self.greatest, self.top, self.reached = guard.greatest, guard.top, guard.reached
         self.late, self.broken = NO_ROWS, NO_ROWS
 
     def run(self) -> None:
@@ -130,6 +130,17 @@ class ChunkSteps:
         if (beyond if of.valid is None else beyond & of.valid).any():
             raise Odd
 
+    def ascend(self, step: Step) -> None:
+        of = self.of(step.a)
+        if not len(of.data):
+            return
+        if of.valid is not None and not of.valid.all():
+            raise Odd
+        ascends = (of.data[1:] >= of.data[:-1]).all() and of.data[-1] == of.data[-1]  # NaN is not
+        if not ascends or (self.reached is not None and of.data[0] < self.reached):
+            raise Odd
+        self.reached = of.data[-1].item()
+
     def shard(self, step: Step) -> None:
         keys = [self.column(step.a + k, _kind(self.of(step.a + k).data)) for k in range(step.c)]
         shards = self.kernels.hash_partition(keys, self.shards, len(self.left))
@@ -187,6 +198,7 @@ _DOES: dict[Op, Callable[[ChunkSteps, Step], None]] = {
     Op.MARK: ChunkSteps.mark,
     Op.WINDOW: ChunkSteps.window,
     Op.LIMIT: ChunkSteps.limit,
+    Op.ASCEND: ChunkSteps.ascend,
     Op.TEXT_EQUAL: ChunkSteps.text,
     Op.TEXT_THERE: ChunkSteps.text,
     Op.SHARD: ChunkSteps.shard,

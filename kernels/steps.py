@@ -60,6 +60,9 @@ class Op(_FromZero):
     offset. For tumbling windows the two are one register."""
     LIMIT = auto()
     """The chunk is odd if the magnitude of a float of ``a`` is greater than the one of ``numbers``."""
+    ASCEND = auto()
+    """The chunk is odd unless ``a`` ascends and none is below what was reached before (`GuardState`). Null and NaN are
+    odd too. ``form`` is 1 if ``a`` are floats."""
     SHARD = auto()
     """The shard of each row, by its keys: ``c`` registers from ``a`` on. ``numbers`` say what each is: `UNSIGNED`,
     `SIGNED` or `REAL`."""

@@ -14,9 +14,10 @@ from oop.kernels.signatures.programs import GuardState
 class LentGuard:
     """Between a guard and a run. What the run has already is not written again: a live input has few rows at a time."""
 
-    def __init__(self, run: Any, floats: bool) -> None:
-        self.run, self.floats = run, floats
-        self._known: tuple[Any, Any, Any] | None = None
+    def __init__(self, run: Any, floats: bool, reals: bool) -> None:
+        """``floats``: are the times floats, and ``reals``: are the values floats that are to ascend?"""
+        self.run, self.floats, self.reals = run, floats, reals
+        self._known: tuple[Any, ...] | None = None
         self._top = self._top_before = np.zeros(0)
 
     def read(self, guard: GuardState) -> None:
@@ -24,11 +25,15 @@ class LentGuard:
         if guard.rank is not None:
             run.ranks = guard.rank + 1
             self._read_top(guard.rank, guard.top)
-        slack, greatest, bound = known = guard.slack, guard.greatest, guard.bound
+        slack, greatest, bound, reached = known = guard.slack, guard.greatest, guard.bound, guard.reached
         if known == self._known:
             return
         self._known = known
-        run.seen, run.bounded = greatest is not None, bound is not None
+        run.seen, run.bounded, run.has_reached = greatest is not None, bound is not None, reached is not None
+        if self.reals:
+            run.reached_float = reached or 0.0
+        else:
+            run.reached = reached or 0
         if self.floats:
             run.slack = -1 if slack is None else 0
             run.slack_float = slack or 0.0
@@ -55,4 +60,6 @@ class LentGuard:
             guard.greatest = run.greatest_float if self.floats else run.greatest
         if run.bounded:
             guard.bound = run.bound_float if self.floats else run.bound
-        self._known = guard.slack, guard.greatest, guard.bound
+        if run.has_reached:
+            guard.reached = run.reached_float if self.reals else run.reached
+        self._known = guard.slack, guard.greatest, guard.bound, guard.reached

@@ -47,7 +47,8 @@ class TrainProgram(TrainProgramBase):
         self._held: list[Any] = []
         self._under_way = self._was_odd = False
         self._run = run = ffi.new("oop_run *")
-        self._lent_guard = LentGuard(run, code.floats)
+        ascends = any(step.op is Op.ASCEND and step.form for step in code.steps)
+        self._lent_guard = LentGuard(run, code.floats, ascends)
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
         for made, step in zip(self._steps, code.steps, strict=False):
             _write_step(made, step)
@@ -210,6 +211,9 @@ class TrainProgram(TrainProgramBase):
         if self.code.outputs is not None:
             self._hand_out()
         return None
+
+    def skip_rest(self) -> None:
+        self._run.batch, self._run.row = self._run.batch_count, 0
 
     def take_sent(self, senders: Sequence[TrainProgramBase]) -> None:
         run = self._run

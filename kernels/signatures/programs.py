@@ -29,22 +29,25 @@ class GuardState:
     Without ``slack`` the rows themselves imply nothing, unless there is a ``rank``: then rows are late that are below
     the rank + 1 greatest times so far, the ``top``, which ascend. ``places[i]`` rows of a train come before a promise
     of ``bounds[i]``, which the data carries.
+
+    ``reached`` is not the guard's: it is the last of the values that must ascend, where a program has such a step.
     """
 
-    __slots__ = ("bound", "bounds", "greatest", "places", "rank", "slack", "top")
+    __slots__ = ("bound", "bounds", "greatest", "places", "rank", "reached", "slack", "top")
 
     def __init__(self, slack: float | None = None, rank: int | None = None) -> None:
         self.slack, self.rank = slack, rank
         self.greatest: float | None = None
         self.top: Array = NO_ROWS
         self.bound: float | None = None
+        self.reached: float | None = None
         self.places: Ints = NO_ROWS
         self.bounds: Array = NO_ROWS
 
     def follow(self, other: GuardState) -> None:
         """Become as another one is."""
         self.slack, self.greatest, self.bound = other.slack, other.greatest, other.bound
-        self.rank, self.top = other.rank, other.top
+        self.rank, self.top, self.reached = other.rank, other.top, other.reached
         self.places, self.bounds = other.places, other.bounds
 
 
@@ -192,6 +195,10 @@ class TrainProgramBase(KernelWithState):
         """Run the rest of the train, or of the part. None at its end; else the numbers of the first row of an odd chunk
         and of the row behind it. The guard then is as it was before that chunk, and is read again when the program goes
         on."""
+
+    @abstractmethod
+    def skip_rest(self) -> None:
+        """Behind an odd chunk: the rest of the train is taken another way. The program must still go on, to its end."""
 
     @abstractmethod
     def finish(self) -> None:

@@ -8,6 +8,7 @@ first program hands its rows out, and another one begins behind it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -37,6 +38,8 @@ class Superbox:
     rows: RowsCode | None = None
     reason: str = ""
     stops: Node | None = None
+    keeps_order: bool = False
+    """Must rows stay in order, because its last node, or whatever they are handed out to, goes by that?"""
 
     @property
     def has_state(self) -> bool:
@@ -73,7 +76,11 @@ def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
         if superbox.code is not None:
             found.append(superbox)
             inside.update(map(id, superbox.nodes))
-    return found
+    any_needs_order = any(node.spec.needs_order for node in nodes)
+    return [
+        replace(superbox, keeps_order=any_needs_order if superbox.rows else superbox.nodes[-1].spec.needs_order)
+        for superbox in found
+    ]
 
 
 def superbox_notes(root: Node, parts: bool = False) -> dict[int, str]:

@@ -34,6 +34,7 @@ class Assume(AssumeFields):
     """The spec of an Assume; `fields.py` says what it is given."""
 
     name = "Assume"
+    needs_order = True
     sets_aside = True
 
     @property

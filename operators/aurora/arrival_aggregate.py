@@ -43,6 +43,7 @@ class ArrivalAggregate(Aggregate):
     """``sorts`` says that rows may come out of order of ``on``, and that a function depends on their order."""
 
     sorts: bool = field(default=False, kw_only=True)
+    needs_order = True
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         crossing = super().crossing(inputs)

@@ -41,6 +41,7 @@ class BSort(Spec):
     slack: int
     keys: tuple[str, ...] = ()
     name = "BSort"
+    needs_order = True
 
     @property
     def held_back(self) -> tuple[str, ...]:  # type: ignore[override]

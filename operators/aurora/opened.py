@@ -55,6 +55,7 @@ class Opened(AggregatingSpec):
     size: Bound
     begins: Expr
     name = "Opened"
+    needs_order = True
     note = "emits a window when {self.on} < its end is promised"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:

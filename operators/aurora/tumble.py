@@ -47,6 +47,7 @@ class Tumble(AggregatingSpec):
     aggregates: tuple[tuple[str, Function], ...]
     timeout: int | None = None
     name = "Tumble"
+    needs_order = True
     note = "emits a window when a row with other values comes"
 
     @property

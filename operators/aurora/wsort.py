@@ -47,6 +47,7 @@ class WSort(Spec):
     timeout: int
     text: str
     name = "WSort"
+    needs_order = True
     note = "emits in order, at least a row each {self.text}; sets aside what comes behind"
     clocked = True
 

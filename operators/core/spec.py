@@ -61,6 +61,9 @@ class Spec:
     """Output attributes about which a promise goes no further than what is held: then its crossing says how far it may
     go at most, and the running operator how far it goes (what is held back lowers the bound)."""
 
+    needs_order = False
+    """Must its rows come in the order in which the operators before it put them out?"""
+
     def with_late(self, mode: str) -> Spec:
         """This spec in a plan whose sources treat late rows in this way."""
         return self

@@ -242,6 +242,13 @@ class ProgramWriter:
         self.add(Step(Op.FILTER, 0, passes))
         self._filtered()
 
+    def ascend(self, name: str) -> None:
+        """Rows come in ascending order of a column, and each has a value, or they are not for the program."""
+        values = self.number(name)
+        if values.kind not in (INT, UINT, FLOAT) or (values.kind == UINT and values.type.bit_width == 64):
+            raise Unwritten(f"in order of {name}, which is {values.type}")
+        self.add(Step(Op.ASCEND, 0, values.register, form=ColumnForm(int(values.kind == FLOAT))))
+
     def _filtered(self) -> None:
         """Columns of batches are read anew where they are needed; registers keep the rows that are left."""
         self._read.clear()
@@ -337,10 +344,10 @@ _CHECKED = frozenset(
     (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.FLOOR_DIVIDE, Op.MOD, Op.NEGATE, Op.ABS, Op.CHECK, Op.DIVIDE, Op.WINDOW)
 )
 """Steps that may refuse a value, so that they are needed even if nobody uses their result."""
-_DOING = frozenset((Op.GUARD, Op.FILTER, Op.MARK, Op.LIMIT)) | _CHECKED
+_DOING = frozenset((Op.GUARD, Op.FILTER, Op.MARK, Op.LIMIT, Op.ASCEND)) | _CHECKED
 _ONE = frozenset((
-    Op.GUARD, Op.FILTER, Op.COMPACT, Op.WINDOW, Op.LIMIT, Op.NEGATE, Op.ABS, Op.CHECK, Op.NEGATE_FLOAT, Op.ABS_FLOAT,
-    Op.TO_FLOAT, Op.TO_FLOAT32, Op.NOT, Op.IS_NULL, Op.IS_VALID, Op.IS_NAN, Op.TEXT_EQUAL,
+    Op.GUARD, Op.FILTER, Op.COMPACT, Op.WINDOW, Op.LIMIT, Op.ASCEND, Op.NEGATE, Op.ABS, Op.CHECK, Op.NEGATE_FLOAT,
+    Op.ABS_FLOAT, Op.TO_FLOAT, Op.TO_FLOAT32, Op.NOT, Op.IS_NULL, Op.IS_VALID, Op.IS_NAN, Op.TEXT_EQUAL,
     Op.TEXT_THERE,
 ))  # fmt: skip
 """Steps that read one register."""

@@ -41,6 +41,7 @@ class Store:
         # slots have slices of their own, new slices), and rows
         self._further = 0
         self._rows = 0
+        self._train = (0, 0)  # the slices that the train of a program has gone to so far, and its rows
         self.tables: dict[int, Table] = {}
         self.nbytes = 0
         self.held = 0  # groups in all slices
@@ -134,6 +135,7 @@ class Store:
         """A program is about to bring rows."""
         if self._further > SPREAD and self._rows < self._further * self._enough:
             self.widen()
+        self._train = (0, 0)
 
     def table(self, number: int) -> Table:
         """The table of a slice, for a program that brings rows to it; it is made if there is none."""
@@ -154,6 +156,11 @@ class Store:
             if len(table.keys.ids) > table.groups:
                 table.settle()
                 self._account(number)
+        slices, rows = self._train[0] + len(numbers), self._train[1] + rows
+        if slices > SPREAD and self._is_thin(rows, slices):
+            self.widen()  # as for a batch that goes to as many slices
+            slices //= 4
+        self._train = slices, rows
 
     def _table(self, number: int) -> Table:
         self._changed.add(number)

@@ -16,6 +16,11 @@ Decisions:
   rows, which are adjacent in the buffer. In the join the rows of the leading side wait until the other side has passed
   them, so that the output needs no sort.
 - The sort holds sorted runs, not slices of time. It is saved in one part, which embedded plans can afford.
+- What an aggregate does with a row may be part of a program (`InOrder.write`), so that in order gets what out of order
+  gets. The program checks that rows ascend, and says how far they have come; windows close when it has taken a train.
+  Sessions, dedup and groups by a time were tried: with small batches sessions took up to 1.8 times as long, with large
+  ones dedup and groups 1.3 times.
+- The sort joins its runs only when there are many, because to merge the heads of a few at each release is cheaper.
 - In-order operators are not sharded, because threads would mix up the order.
 - Admitted late rows, accounts of late rows, and promises about groups alone are refused: an order of all rows needs
   promises about all rows.

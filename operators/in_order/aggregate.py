@@ -37,6 +37,7 @@ _ROWS, _WINDOWS = "rows", "windows"
 @frozen(eq=False)
 class BufferedAggregate(Aggregate):
     name = "BufferedAggregate"
+    needs_order = True
     note = "holds the rows of windows that are open; a row behind a window, or a promise, completes it"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:

@@ -27,6 +27,7 @@ from oop.punctuation.translate import Image
 @frozen(eq=False)
 class InOrderJoin(Join):
     name = "InOrderJoin"
+    needs_order = True
 
     @property
     def lead(self) -> int:

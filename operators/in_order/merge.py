@@ -8,7 +8,7 @@ wait for the others. Promises about other attributes cross as far as these rows 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Held, Kept, Operator
 from oop.operators.core.parts import Part
+from oop.operators.core.writing import ProgramWriter, Unwritten
 from oop.operators.in_order.buffering import Buffering, BufferingOperator
 from oop.operators.passing.union import Union
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached, without_place
@@ -35,9 +36,13 @@ class OrderedMerge(Buffering, Union):
     on: str = ""
     beside: tuple[str, ...] = ()
     name = "OrderedMerge"
+    needs_order = True
     line = "OrderedMerge of {self.ports} on {self.on}"
     note = "holds the rows of inputs that are ahead of the slowest"
     passes = False
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> None:
+        raise Unwritten("rows wait to be merged")
 
     def start(self, context: Context) -> Operator:
         return OrderedMergeOperator(self, context)

@@ -1,8 +1,8 @@
 """Rows that wait to leave in order of time, as sorted runs: the buffer of the sort of an in-order plan.
 
 Rows that have come since the last release are sorted together when some of them are due. The rows that stay are a run.
-Runs of similar size are merged, so there are few, and a row is merged only a few times. A release takes the head of
-every run.
+A release takes the head of every run, and merges the heads. If there are many runs, those of similar size are merged,
+so that there are few, and a row is merged only a few times.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from oop.operators.core.parts import Part
 from oop.operators.rows.layout import held_as, laid_out, plain_schema
 from oop.operators.rows.ordered_rows import without_place
 from oop.punctuation.patterns import Bound
+
+_FEW = 8  # so many heads are merged at each release for less than it takes to merge their runs beforehand
 
 SortedRun = tuple[pa.RecordBatch, np.ndarray]
 
@@ -91,8 +93,8 @@ class SortedRuns:
         yield from found
 
     def _join_runs(self) -> None:
-        """Merge the two shortest runs as long as the longer of them is not much longer."""
-        while len(self._runs) > 1 and len(self._runs[-2][1]) <= 2 * len(self._runs[-1][1]):
+        """If there are many runs, merge the two shortest as long as the longer of them is not much longer."""
+        while len(self._runs) > _FEW and len(self._runs[-2][1]) <= 2 * len(self._runs[-1][1]):
             *self._runs, a, b = self._runs
             self._runs.append(_merge([a[0], b[0]], self.on))
 

@@ -19,11 +19,14 @@ import pyarrow.compute as pc
 from oop.frozen import frozen
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
+from oop.kernels.steps import ProgramCode
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Around, Element, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.writing import ProgramWriter, RowsCode, Unwritten
 from oop.operators.rows.ordered_rows import check_ascending, load_reached, save_reached, without_place
+from oop.operators.windows.bucket import WID_START
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance
@@ -40,6 +43,7 @@ class InOrder(Spec):
     out: str | None
     note: str = ""
     name = "InOrder"
+    needs_order = True
 
     @property
     def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -64,6 +68,16 @@ class InOrder(Spec):
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return self.of.blocking(frontiers, inputs)
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode | RowsCode | None:
+        """Only for windows of many times: where each time ends groups, sessions or keys, as many leave as come, and a
+        program would not make that faster."""
+        if self.on != WID_START:
+            raise Unwritten("in order each time ends what it holds")
+        writer.parts = False  # one thread takes all rows
+        writer.wanted = self.used(writer.wanted)
+        writer.ascend(self.on)
+        return self.of.write(writer, inputs)
 
     def start(self, context: Context) -> Operator:
         return InOrderOperator(self, context)
@@ -92,10 +106,16 @@ class InOrderOperator(Around):
         apart = without_place(values)
         values = values if apart is None else values.filter(pc.invert(apart))
         if len(values):
-            found = check_ascending(views.times(values), self.last, self.spec.on)
-            if found > self.last:
-                self.last = found
-                yield from self._in_order(self.of.process_punctuation([Punctuation({self.spec.on: found})], port))
+            yield from self.reach(check_ascending(views.times(values), self.last, self.spec.on), port)
+
+    def reach(self, found: Bound, port: int = 0) -> Iterator[Element]:
+        """What leaves because rows have come up to this value, here or by a program."""
+        if found > self.last:
+            self.last = found
+            yield from self._in_order(self.of.process_punctuation([Punctuation({self.spec.on: found})], port))
+
+    def targets(self) -> Any:
+        return self.of.targets()
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         return self._in_order(self.of.process_punctuation(advance, port))

@@ -34,6 +34,7 @@ class Resample(ResampleFields):
     """The spec of a Resample; `fields.py` says what it is given."""
 
     name = "Resample"
+    needs_order = True
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """A bound on the left frees right rows, and one on the right completes results. Other promises are of interest

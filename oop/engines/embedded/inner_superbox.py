@@ -11,6 +11,7 @@ from time import perf_counter
 import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.in_turn import RowOrder
 from oop.engines.embedded.passages import Passages
 from oop.errors import OopError
 from oop.kernels import dispatch
@@ -34,20 +35,30 @@ class InnerSuperbox:
         self.program = dispatch.kernels().TrainProgram(superbox.code)
         self._guard = GuardState()  # there is nothing to judge
         self._passages = Passages(boxes)
+        self._order = RowOrder(boxes, superbox)
 
     def take(self, batch: pa.RecordBatch) -> bool:
         """Let the program take a batch; False if it is not for a program."""
-        if batch.schema.metadata is not None or not batch.schema.equals(self.schema) or not self.targets.fits:
+        if batch.schema.metadata is not None or not batch.schema.equals(self.schema):
+            return False
+        if not self.targets.fits or not self._order.is_clear:
             return False
         begin = perf_counter()
         program = self.program
+        guard, order = self._guard, self._order
+        rest: pa.RecordBatch | None = None
+        order.begin(guard)
         self.targets.begin()
-        program.start([batch], self._guard, self.targets)
+        program.start([batch], guard, self.targets)
         try:
             while (odd := program.go_on()) is not None:
-                # the boxes take the rows of an odd chunk one after the other
+                # the boxes take the rows of an odd chunk one after the other, and all behind them if order matters
                 first, end = odd
-                self.first.emit(self.first.operator.process_batch, batch.slice(first, end - first))
+                if order.keeps:
+                    rest = batch.slice(first)
+                    program.skip_rest()
+                else:
+                    self.first.emit(self.first.operator.process_batch, batch.slice(first, end - first))
         except OopError as wrong:
             raise wrong.located(self.last.node.site) from wrong.__cause__
         finally:
@@ -56,6 +67,8 @@ class InnerSuperbox:
             self.last.seconds += perf_counter() - begin
         if self.handed_out is not None:
             self.last.emit(self.handed_out.rows([batch], program).until, None)
-        if self.last is not self.first:
-            self.last.measure()
+        self.last.measure()
+        order.reach(guard)
+        if rest is not None:
+            order.follow(self.first, rest)
         return True

@@ -115,16 +115,18 @@ class Lanes:
         counts: list[int] = found.tolist()
         return counts
 
-    def run(self, batches: Sequence[pa.RecordBatch], guard: GuardState, take_odd: Callable[[int, int], None]) -> None:
+    def run(self, batches: Sequence[pa.RecordBatch], guard: GuardState, take_odd: Callable[[int, int], bool]) -> None:
         """Run a train. ``take_odd`` takes an odd chunk another way, and knows of the guard what ``guard`` says, which
-        it leaves as it is behind that chunk. `finish` must follow, also after an error."""
+        it leaves as it is behind that chunk. False if it has taken the rest of the train too. `finish` must follow,
+        also after an error."""
         lane = self.lanes[0]
         if not self.others:  # this is done for each row of a live input, so it does nothing more
             program = lane.program
             lane.targets.begin()
             program.start(batches, guard, lane.targets)
             while (odd := program.go_on()) is not None:
-                take_odd(*odd)
+                if not take_odd(*odd):
+                    program.skip_rest()
             if self.handed_out is not None:
                 self.rows = self.handed_out.rows(batches, program)
             return

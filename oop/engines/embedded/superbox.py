@@ -13,6 +13,7 @@ from time import perf_counter
 
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.express import ExpressWay
+from oop.engines.embedded.in_turn import RowOrder
 from oop.engines.embedded.lanes import Lanes
 from oop.engines.embedded.passages import Passages
 from oop.engines.embedded.pool import Pool
@@ -41,6 +42,7 @@ class RunningSuperbox:
         if superbox.rows is not None:
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
+        self._order = RowOrder(boxes, superbox)
         self.express = ExpressWay(boxes) if self.sharded is None else None
         self._measured = -1  # the version of the state when it was last measured
         self._was_odd = False
@@ -54,7 +56,8 @@ class RunningSuperbox:
 
     def take(self, train: Sequence[Element]) -> int | None:
         """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
-        batches = self.guard.begin(train) if self._fits or self.lanes.fit else None
+        takes = (self._fits or self.lanes.fit) and self._order.is_clear
+        batches = self.guard.begin(train) if takes else None
         if batches is None:
             return None
         begin = perf_counter()
@@ -65,6 +68,7 @@ class RunningSuperbox:
         rows = guard.ends[-1]
         source.rows_in += rows
         self._was_odd = False
+        self._order.begin(guard.guard)
         try:
             lanes.run(batches, guard.guard, self._take_odd)
         except OopError as wrong:
@@ -80,7 +84,8 @@ class RunningSuperbox:
         if version != self._measured:  # otherwise no group has come
             self._measured = version
             self.state.measure()
-        self.is_quiet = self._go_on() and not self._was_odd
+        quiet = self._go_on()
+        self.is_quiet = self._order.reach(guard.guard) and quiet and not self._was_odd
         return rows
 
     def _go_on(self) -> bool:
@@ -121,10 +126,14 @@ class RunningSuperbox:
             self.source.emit(iter, waiting)
         return not promises and self.state.batches_out == before
 
-    def _take_odd(self, first: int, end: int) -> None:
-        """Let the boxes take the rows of an odd chunk one after the other."""
+    def _take_odd(self, first: int, end: int) -> bool:
+        """Let the boxes take the rows of an odd chunk one after the other, and all behind it where rows must stay in
+        order. Is the program to take the rest?"""
         guard = self.guard
         source = self.source
         self._was_odd = True
+        if self._order.keeps:
+            end = guard.ends[-1]
         source.emit(source.input_operator.process_train, guard.odd(first, end))
         guard.resume()
+        return not self._order.keeps

@@ -92,11 +92,24 @@ def run_program(
     for batches, places, bounds in trains:
         guard.places = np.array(places, np.int64)
         guard.bounds = np.array(bounds, np.float64 if code.floats else np.int64)
-        odd = program.run(batches, guard, slices)
+        odd = _run_until_odd(program, batches, guard, slices) if "stops" in options else None
+        odd = program.run(batches, guard, slices) if odd is None else odd
         found.append((odd, program.late, program.broken, program.counts.copy(), guard.greatest, guard.bound, guard.top))
+        found.append(guard.reached)
         columns = [(_where_there(values, valid), valid) for values, valid in program.columns]
         found.append((program.kept, columns))
     return found, slices.held()
+
+
+def _run_until_odd(program: Any, batches: Any, guard: GuardState, slices: Any) -> list[tuple[int, int]]:
+    """Run a train up to the first odd chunk; the rest goes another way."""
+    odd = []
+    program.start(batches, guard, slices)
+    while (chunk := program.go_on()) is not None:
+        odd.append(chunk)
+        program.skip_rest()
+    program.finish()
+    return odd
 
 
 def _run_shards(
@@ -269,7 +282,52 @@ def _sessions(gap: int) -> tuple[Any, ...]:
     return code, ["int64"] * 2, 0, trains, {"slack": None}
 
 
+def _ascending(floats: bool, hands_out: bool, stops: bool) -> Any:
+    """Values that must ascend: from chunk to chunk, of which some begin again because tables grow, and from train to
+    train. Some fall, some are not there."""
+    rng = new_rng()
+
+    def batch(first: int, rows: int, wrong: Any = "", at: int = 0) -> pa.RecordBatch:
+        right = first + np.arange(rows) // 3
+        values: list[Any] = right.tolist()
+        if wrong != "":
+            values[at] = wrong
+        type_ = pa.float64() if floats else pa.int64()
+        return pa.record_batch({"ts": pa.array(values, type_), "k": rng.integers(0, 9_000, rows), "v": right})
+
+    trains = [
+        [batch(0, 7_000), batch(2_333, 1), batch(2_334, 1_500)],
+        [batch(3_000, 5_000, -1, 3_000), batch(5_000, 3_000)],
+        [batch(5_500, 900, None, 899), batch(5_900, 2_000)],
+        [batch(5_000, 10), batch(7_000, 2_500)],  # below what was reached
+        [batch(8_000, 1)] * 3 + [batch(8_000, 0)],
+    ]
+    if floats:
+        trains += [[batch(8_100, 50, math.nan, 49)], [batch(8_100, 1, math.nan)], [batch(8_100, 4, math.inf, 3)]]
+    steps = (
+        Step(Op.LOAD, 0, 2, form=ColumnForm.RAW8),
+        Step(Op.LESS, 1, 0, 2),
+        Step(Op.FILTER, 0, 1),
+        Step(Op.LOAD, 3, 0, form=ColumnForm.RAW8),
+        Step(Op.ASCEND, 0, 3, form=ColumnForm(int(floats))),
+        Step(Op.MARK, 0),
+        Step(Op.LOAD, 4, 1, form=ColumnForm.RAW8),
+    )
+    constants = (Constant(2, 8_500, "int"), Constant(5, 0, "int"))
+    outputs = (Output(3, "float" if floats else "int"),) if hands_out else None
+    keys, kinds, updates = ((), (), ()) if hands_out else ((4,), ("int",), (Update(UpdateKind.COUNT, -1, -1, 0),))
+    code = ProgramCode(steps, 6, constants, keys, kinds, 5, updates, 1, outputs=outputs)
+    options = {"slack": None, **({"stops": True} if stops else {})}
+    return code, ["int64"], 0, [(train, [], []) for train in trains], options
+
+
 def cases() -> Iterator[Case]:
+    for name, floats in (("whole", False), ("floats", True)):
+        for hands_out in (False, True):
+            for stops in (False, True):
+                how = f"{'handed-out' if hands_out else 'taken'}-{'up-to-odd' if stops else 'all'}"
+                given = floats, hands_out, stops
+                yield Case("TrainProgram", f"ascending-{name}-{how}", lambda given=given: _ascending(*given))
     for gap in (1, 8, 40):
         yield Case("TrainProgram", f"sessions-{gap}", lambda gap=gap: _sessions(gap))
     for shift in (0, 4):

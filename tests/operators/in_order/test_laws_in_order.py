@@ -136,8 +136,9 @@ def test_the_answer_is_the_same_whatever_sources_go_by(name: str) -> None:
             for number, stream in enumerate(streams)
         ]
         plan = PLANS[name](*sources)
-        expected, found = (
-            bag(plan.run(order=order, engine=oop.Embedded(check=True, threads=1)).to_table().to_pylist())
-            for order in ("oop", "iop")
+        expected, found, as_programs = (
+            bag(plan.run(order=order, engine=oop.Embedded(check=check, threads=1)).to_table().to_pylist())
+            for order, check in (("oop", True), ("iop", True), ("iop", False))
         )
         assert found == expected, f"seed {seed}, {policy}"
+        assert as_programs == expected, f"seed {seed}, {policy}, as programs"
