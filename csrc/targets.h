@@ -12,6 +12,7 @@
 #include "moments.h"
 #include "summary.h"
 #include "sums.h"
+#include "texts.h"
 #include "users.h"
 #include "windows.h"
 
@@ -87,32 +88,16 @@ static int find_parts(oop_run *run, const int64_t *slots, int64_t n, int64_t *or
 }
 
 /* Gives the text keys of a part their codes, or, if a text is the only key, the ids of its groups. */
-static int code_part(oop_run *run, const chunk *c, const parting *p, const part *one, int32_t k, int alone) {
-    const oop_register *text = &run->registers[run->keys[k]];
-    const oop_column column = {text->data, text->room, text->valid, text->bytes, 0, 0};
+static int code_part(oop_run *run, const parting *p, const part *one, int32_t k, int alone) {
     const int64_t *order = p->order ? p->order + one->start : NULL, n = one->end - one->start;
-    int64_t *rows = run->scratch + 9 * OOP_ROWS, *ids = run->scratch + 10 * OOP_ROWS, done;
-    oop_table *table = run->targets[one->target].texts[k];
-    int32_t full;
+    int64_t *ids = p->ids + one->start; /* where ids are known later */
+    int32_t *codes = run->codes + k * OOP_ROWS;
     run->needed = one->target;
     run->column = k;
     run->is_text = 1;
-    if (column.valid && !table->kept[0].valid) return OOP_NO_NULLS;
-    if (c->all)
-        rows = (int64_t *)(uintptr_t)order;
-    else
-        for (int64_t i = 0; i < n; i++) rows[i] = c->left[order ? order[i] : i];
-    int code = oop_map_keys(table, &column, rows, n, c->rows, ids, &done, &full);
-    if (code == OOP_FULL_BYTES) {
-        const int64_t *offsets = text->room, row = rows ? rows[done] : done;
-        run->length = offsets[row + 1] - offsets[row];
-    }
-    if (code != OOP_OK) return code;
-    if (alone) {
-        memcpy(p->ids + one->start, ids, (size_t)n * sizeof *ids);
-        return OOP_OK;
-    }
-    int32_t *codes = run->codes + k * OOP_ROWS;
+    int code = map_numbers(run, &run->registers[run->keys[k]], run->targets[one->target].texts[k],
+                           run->when * OOP_TARGETS + (uint64_t)one->target, order, n, ids);
+    if (code != OOP_OK || alone) return code;
     for (int64_t i = 0; i < n; i++) codes[order ? order[i] : i] = (int32_t)ids[i];
     return OOP_OK;
 }
@@ -221,10 +206,11 @@ static int map_rows(oop_run *run, const chunk *c, parting *p, int64_t **room) {
     int code = find_parts(run, run->registers[run->slot].data, n, order, spare, p);
     int alone = 0;
     for (int32_t k = 0; k < run->key_count; k++) {
-        const oop_register *key = &run->registers[run->keys[k]];
+        oop_register *key = &run->registers[run->keys[k]];
         if (!key->width) {
             alone = run->key_count == 1;
-            for (int64_t i = 0; code == OOP_OK && i < p->count; i++) code = code_part(run, c, p, &p->parts[i], k, alone);
+            if (code == OOP_OK && !key->codes) code = number_rows(run, c, key);
+            for (int64_t i = 0; code == OOP_OK && i < p->count; i++) code = code_part(run, p, &p->parts[i], k, alone);
             columns[k] = (oop_column){run->codes + k * OOP_ROWS, NULL, NULL, n * 4, 4, 0};
             continue;
         }
