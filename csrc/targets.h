@@ -90,16 +90,12 @@ static int find_parts(oop_run *run, const int64_t *slots, int64_t n, int64_t *or
 /* Gives the text keys of a part their codes, or, if a text is the only key, the ids of its groups. */
 static int code_part(oop_run *run, const parting *p, const part *one, int32_t k, int alone) {
     const int64_t *order = p->order ? p->order + one->start : NULL, n = one->end - one->start;
-    int64_t *ids = p->ids + one->start; /* where ids are known later */
-    int32_t *codes = run->codes + k * OOP_ROWS;
     run->needed = one->target;
     run->column = k;
     run->is_text = 1;
-    int code = map_numbers(run, &run->registers[run->keys[k]], run->targets[one->target].texts[k],
-                           run->when * OOP_TARGETS + (uint64_t)one->target, order, n, ids);
-    if (code != OOP_OK || alone) return code;
-    for (int64_t i = 0; i < n; i++) codes[order ? order[i] : i] = (int32_t)ids[i];
-    return OOP_OK;
+    return map_numbers(run, &run->registers[run->keys[k]], run->targets[one->target].texts[k],
+                       run->when * OOP_TARGETS + (uint64_t)one->target, order, n, p->ids + one->start,
+                       alone ? NULL : run->codes + k * OOP_ROWS);
 }
 
 static int map_part(oop_run *run, const parting *p, const part *one, const oop_column *columns, int64_t n) {

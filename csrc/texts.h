@@ -72,16 +72,21 @@ static inline oop_text read_text(const oop_texts *list, const uint8_t *bytes, in
     return text;
 }
 
+static inline int differs(const oop_text *own, uint64_t first, uint64_t last, int64_t length) {
+    return ((own->first ^ first) | (own->last ^ last) | (uint64_t)(own->length ^ length)) != 0;
+}
+
 static inline int is_text(const oop_text *own, const oop_text *text) {
-    if (own->first != text->first || own->last != text->last || own->length != text->length) return 0;
+    if (differs(own, text->first, text->last, text->length)) return 0;
     return text->length <= OOP_TEXT_SHORT || !memcmp(own->bytes, text->bytes, (size_t)text->length);
 }
 
-/* The number of a text, which is a new one if it is not found. */
-static inline int64_t number_text(oop_texts *list, const oop_text *text, uint64_t *powers) {
-    const uint64_t mask = OOP_TEXT_PLACES - 1;
-    uint64_t at = scatter(text->hash) >> 32 & mask;
-    for (; list->places[at]; at = (at + 1) & mask)
+static inline uint64_t first_of(uint64_t hash) { return scatter(hash) >> 32 & (OOP_TEXT_PLACES - 1); }
+
+/* The number of a text, which is a new one if it is not found. `at` is where the search begins. */
+static int64_t seek_text(oop_texts *list, const oop_text *text, uint64_t at, uint64_t *powers) {
+    if (list->plain) return add_text(list, text, powers);
+    for (; list->places[at]; at = (at + 1) % OOP_TEXT_PLACES)
         if (is_text(&list->texts[list->places[at] - 1], text)) return list->places[at] - 1;
     if (list->kept < OOP_TEXT_MOST) {
         list->kept++;
@@ -90,30 +95,56 @@ static inline int64_t number_text(oop_texts *list, const oop_text *text, uint64_
     return add_text(list, text, powers);
 }
 
+/* Do the offsets of all rows lie within the data, in order? */
+static int are_inside(const oop_register *text, int64_t rows) {
+    const int64_t *offsets = text->room;
+    int wrong = offsets[0] < 0 || offsets[rows] > text->bytes;
+    for (int64_t i = 0; i < rows; i++) wrong |= offsets[i] > offsets[i + 1];
+    return !wrong;
+}
+
+/* Gives rows the numbers of their texts; `left` NULL: all rows. Most texts are short, and found where they are looked for
+   first. */
+static void number_some(oop_texts *list, const oop_register *text, const int64_t *left, int64_t n) {
+    const uint8_t *data = text->data, *valid = text->valid;
+    const int64_t *offsets = text->room;
+    const uint64_t seed = list->seed, factor = list->factor;
+    uint64_t powers[POWERS] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = left ? left[i] : i, length = offsets[row + 1] - offsets[row];
+        const uint8_t *bytes = data + offsets[row];
+        int64_t number;
+        if (valid && !valid[row]) {
+            number = list->null < 0 ? add_null(list, powers) : list->null;
+        } else if (length >= 8 && length <= OOP_TEXT_SHORT) {
+            const uint64_t first = read_8(bytes), last = read_8(bytes + length - 8);
+            const uint64_t hash = fold_multiply(first ^ factor, last ^ seed ^ (uint64_t)length), at = first_of(hash);
+            number = (int64_t)list->places[at] - 1;
+            if (number < 0 || differs(&list->texts[number], first, last, length)) {
+                const oop_text found = {first, last, bytes, length, hash, 0};
+                number = seek_text(list, &found, at, powers);
+            }
+        } else {
+            const oop_text found = read_text(list, bytes, length);
+            number = seek_text(list, &found, first_of(found.hash), powers);
+        }
+        list->codes[i] = (int32_t)number;
+    }
+    if (list->words)
+        for (int64_t i = 0; i < n; i++) list->words[i] = list->texts[list->codes[i]].word;
+}
+
 /* Gives the rows that are left the numbers of their texts. */
 static int number_rows(oop_run *run, const chunk *c, oop_register *text) {
     oop_texts *list = text->own;
-    const uint8_t *data = text->data;
-    const int64_t *offsets = text->room, known = list->count;
-    uint64_t powers[POWERS] = {0};
+    const int64_t known = list->count;
     if (list->room - known < c->n) {
         run->needed = known + c->n;
         run->column = (int32_t)(list - run->lists);
         return OOP_TEXTS_FULL;
     }
-    for (int64_t i = 0; i < c->n; i++) {
-        const int64_t row = c->all ? i : c->left[i], start = offsets[row], end = offsets[row + 1];
-        int64_t number = list->null;
-        if (text->valid && !text->valid[row]) {
-            if (number < 0) number = add_null(list, powers);
-        } else {
-            if (start < 0 || start > end || end > text->bytes) return OOP_BYTES_OUTSIDE;
-            const oop_text found = read_text(list, data + start, end - start);
-            number = list->plain ? add_text(list, &found, powers) : number_text(list, &found, powers);
-        }
-        list->codes[i] = (int32_t)number;
-        if (list->words) list->words[i] = list->texts[number].word;
-    }
+    if (!are_inside(text, c->rows)) return OOP_BYTES_OUTSIDE;
+    number_some(list, text, c->all ? NULL : c->left, c->n);
     if (list->plain) {
         if (!--list->plain) clear_places(list);
     } else if (list->kept == OOP_TEXT_MOST && 2 * (list->count - known) > c->n) {
@@ -124,36 +155,59 @@ static int number_rows(oop_run *run, const chunk *c, oop_register *text) {
     return OOP_OK;
 }
 
-/* Gives the rows of a part the ids that their texts have in a table; `rows` NULL: all rows. What a table is asked for is
-   kept in mind, unless hardly any text comes back. */
-static int map_numbers(oop_run *run, const oop_register *text, oop_table *table, uint64_t when, const int64_t *rows,
-                       int64_t n, int64_t *ids) {
+/* Gives at most OOP_TEXTS_AT_ONCE rows the codes that their texts have in a table, or, if a text is the only key, the ids
+   of its groups. What a table was asked for is remembered. */
+static inline __attribute__((always_inline)) int map_some(oop_run *run, const oop_register *text, oop_table *table,
+                                                          uint64_t when, const int64_t *rows, int64_t first, int m,
+                                                          int64_t *ids, int32_t *codes) {
     const oop_texts *list = text->from;
     oop_text_memo *memos = text->own->memos;
     const uint32_t stride = (uint32_t)(when % OOP_TARGETS) * (OOP_TEXT_MEMOS / 4);
     uint32_t numbers[OOP_TEXTS_AT_ONCE];
     int64_t found[OOP_TEXTS_AT_ONCE];
-    int16_t places[OOP_TEXTS_AT_ONCE];
-    int m = 0;
-    for (int64_t i = 0; i <= n; i++) {
-        if (m == OOP_TEXTS_AT_ONCE || (i == n && m)) {
-            int code = oop_map_texts(table, list->texts, numbers, m, found, &run->length);
-            if (code != OOP_OK) return code;
-            for (int j = 0; j < m; j++) {
-                ids[places[j]] = found[j];
-                memos[(numbers[j] + stride) % OOP_TEXT_MEMOS] = (oop_text_memo){when, numbers[j], (uint32_t)found[j]};
-            }
-            m = 0;
-        }
-        if (i == n) break;
-        const uint32_t number = (uint32_t)text->codes[rows ? rows[i] : i];
+    uint8_t places[OOP_TEXTS_AT_ONCE];
+    int left = 0;
+    for (int j = 0; j < m; j++) {
+        const int64_t row = rows ? rows[first + j] : first + j;
+        const uint32_t number = (uint32_t)text->codes[row];
         const oop_text_memo *memo = &memos[(number + stride) % OOP_TEXT_MEMOS];
-        ids[i] = memo->code;
-        numbers[m] = number;
-        places[m] = (int16_t)i;
-        m += memo->when != when || memo->number != number;
+        if (codes)
+            codes[row] = (int32_t)memo->code;
+        else
+            ids[first + j] = memo->code;
+        numbers[left] = number;
+        places[left] = (uint8_t)j;
+        left += (memo->when != when) | (memo->number != number);
+    }
+    if (!left) return OOP_OK;
+    int code = oop_map_texts(table, list->texts, numbers, left, found, &run->length);
+    if (code != OOP_OK) return code;
+    for (int k = 0; k < left; k++) {
+        const int64_t at = first + places[k];
+        if (codes)
+            codes[rows ? rows[at] : at] = (int32_t)found[k];
+        else
+            ids[at] = found[k];
+        memos[(numbers[k] + stride) % OOP_TEXT_MEMOS] = (oop_text_memo){when, numbers[k], (uint32_t)found[k]};
     }
     return OOP_OK;
+}
+
+/* As map_some, for any number of rows; `rows` NULL: all. `codes` go to the rows' places, and `ids` side by side; one of
+   them is NULL. */
+static int map_numbers(oop_run *run, const oop_register *text, oop_table *table, uint64_t when, const int64_t *rows,
+                       int64_t n, int64_t *ids, int32_t *codes) {
+    int code = OOP_OK;
+    for (int64_t first = 0; code == OOP_OK && first < n; first += OOP_TEXTS_AT_ONCE) {
+        const int m = n - first < OOP_TEXTS_AT_ONCE ? (int)(n - first) : OOP_TEXTS_AT_ONCE;
+        if (!codes)
+            code = map_some(run, text, table, when, rows, first, m, ids, NULL);
+        else if (rows)
+            code = map_some(run, text, table, when, rows, first, m, NULL, codes);
+        else
+            code = map_some(run, text, table, when, NULL, first, m, NULL, codes);
+    }
+    return code;
 }
 
 #endif
