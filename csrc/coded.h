@@ -39,7 +39,7 @@ typedef struct {
     uint64_t seed, factor; /* those of all tables of keys */
     int64_t count, room;
     int64_t kept;        /* how many are found again */
-    int64_t plain;       /* so many chunks more, texts are not looked for */
+    int64_t plain;       /* so many chunks more, texts are not looked for here */
     int64_t null;        /* the number of the null; -1: there was none */
     int32_t is_hashed;   /* is the word the hash of the bytes' hash? So rows are parted by strings. */
 } oop_texts;

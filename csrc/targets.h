@@ -88,14 +88,17 @@ static int find_parts(oop_run *run, const int64_t *slots, int64_t n, int64_t *or
 }
 
 /* Gives the text keys of a part their codes, or, if a text is the only key, the ids of its groups. */
-static int code_part(oop_run *run, const parting *p, const part *one, int32_t k, int alone) {
+static int code_part(oop_run *run, const chunk *c, const parting *p, const part *one, int32_t k, int alone) {
     const int64_t *order = p->order ? p->order + one->start : NULL, n = one->end - one->start;
+    const oop_register *text = &run->registers[run->keys[k]];
+    oop_table *table = run->targets[one->target].texts[k];
+    int64_t *ids = p->ids + one->start;
+    int32_t *codes = alone ? NULL : run->codes + k * OOP_ROWS;
     run->needed = one->target;
     run->column = k;
     run->is_text = 1;
-    return map_numbers(run, &run->registers[run->keys[k]], run->targets[one->target].texts[k],
-                       run->when * OOP_TARGETS + (uint64_t)one->target, order, n, p->ids + one->start,
-                       alone ? NULL : run->codes + k * OOP_ROWS);
+    if (!text->codes) return map_plain(run, c, text, table, order, n, ids, codes);
+    return map_numbers(run, text, table, run->when * OOP_TARGETS + (uint64_t)one->target, order, n, ids, codes);
 }
 
 static int map_part(oop_run *run, const parting *p, const part *one, const oop_column *columns, int64_t n) {
@@ -206,7 +209,8 @@ static int map_rows(oop_run *run, const chunk *c, parting *p, int64_t **room) {
         if (!key->width) {
             alone = run->key_count == 1;
             if (code == OOP_OK && !key->codes) code = number_rows(run, c, key);
-            for (int64_t i = 0; code == OOP_OK && i < p->count; i++) code = code_part(run, p, &p->parts[i], k, alone);
+            for (int64_t i = 0; code == OOP_OK && i < p->count; i++)
+                code = code_part(run, c, p, &p->parts[i], k, alone);
             columns[k] = (oop_column){run->codes + k * OOP_ROWS, NULL, NULL, n * 4, 4, 0};
             continue;
         }

@@ -13,9 +13,10 @@
 #include "short_text.h"
 
 #define NULL_MARK 0xA0761D6478BD642Fu /* as in lines.h */
-#define HASHES 0x7FFFFFFF             /* as in oop.kernels.steps */
-#define PLAIN_CHUNKS 64               /* after so many it is tried again whether texts come back */
-#define TEXT_ROOM ((int64_t)1 << 20)  /* bytes of text that came in small batches, which a list may point to */
+#define HASHES 0x7FFFFFFF /* as in oop.kernels.steps */
+#define PLAIN_CHUNKS 256 /* after so many it is tried again whether texts come back */
+#define FEW_NEW 8        /* one text in so many may be new before it is faster not to look for them */
+#define TEXT_ROOM ((int64_t)1 << 20) /* bytes of text that came in small batches, which a list may point to */
 
 static void clear_places(oop_texts *list) {
     if (list->kept) memset(list->places, 0, OOP_TEXT_PLACES * sizeof *list->places);
@@ -134,10 +135,15 @@ static void number_some(oop_texts *list, const oop_register *text, const int64_t
         for (int64_t i = 0; i < n; i++) list->words[i] = list->texts[list->codes[i]].word;
 }
 
-/* Gives the rows that are left the numbers of their texts. */
+/* Gives the rows that are left the numbers of their texts. If these hardly come back, and stay in this program, they get
+   none, and are mapped where they lie. */
 static int number_rows(oop_run *run, const chunk *c, oop_register *text) {
     oop_texts *list = text->own;
     const int64_t known = list->count;
+    if (list->plain && run->shard_register < 0) {
+        if (!--list->plain) clear_places(list);
+        return OOP_OK;
+    }
     if (list->room - known < c->n) {
         run->needed = known + c->n;
         run->column = (int32_t)(list - run->lists);
@@ -147,7 +153,7 @@ static int number_rows(oop_run *run, const chunk *c, oop_register *text) {
     number_some(list, text, c->all ? NULL : c->left, c->n);
     if (list->plain) {
         if (!--list->plain) clear_places(list);
-    } else if (list->kept == OOP_TEXT_MOST && 2 * (list->count - known) > c->n) {
+    } else if (list->kept == OOP_TEXT_MOST && FEW_NEW * (list->count - known) > c->n) {
         list->plain = PLAIN_CHUNKS;
     }
     text->codes = list->codes;
@@ -166,17 +172,22 @@ static inline __attribute__((always_inline)) int map_some(oop_run *run, const oo
     uint32_t numbers[OOP_TEXTS_AT_ONCE];
     int64_t found[OOP_TEXTS_AT_ONCE];
     uint8_t places[OOP_TEXTS_AT_ONCE];
+    const int all = list->plain != 0; /* then nothing is worth remembering */
     int left = 0;
     for (int j = 0; j < m; j++) {
         const int64_t row = rows ? rows[first + j] : first + j;
         const uint32_t number = (uint32_t)text->codes[row];
+        numbers[left] = number;
+        places[left] = (uint8_t)j;
+        if (all) {
+            left++;
+            continue;
+        }
         const oop_text_memo *memo = &memos[(number + stride) % OOP_TEXT_MEMOS];
         if (codes)
             codes[row] = (int32_t)memo->code;
         else
             ids[first + j] = memo->code;
-        numbers[left] = number;
-        places[left] = (uint8_t)j;
         left += (memo->when != when) | (memo->number != number);
     }
     if (!left) return OOP_OK;
@@ -188,7 +199,7 @@ static inline __attribute__((always_inline)) int map_some(oop_run *run, const oo
             codes[rows ? rows[at] : at] = (int32_t)found[k];
         else
             ids[at] = found[k];
-        memos[(numbers[k] + stride) % OOP_TEXT_MEMOS] = (oop_text_memo){when, numbers[k], (uint32_t)found[k]};
+        if (!all) memos[(numbers[k] + stride) % OOP_TEXT_MEMOS] = (oop_text_memo){when, numbers[k], (uint32_t)found[k]};
     }
     return OOP_OK;
 }
@@ -207,6 +218,24 @@ static int map_numbers(oop_run *run, const oop_register *text, oop_table *table,
         else
             code = map_some(run, text, table, when, NULL, first, m, NULL, codes);
     }
+    return code;
+}
+
+/* Maps texts that have no numbers. The rows of the chunk that are left have these places among `rows`; NULL: all. */
+static int map_plain(oop_run *run, const chunk *c, const oop_register *text, oop_table *table, const int64_t *rows,
+                     int64_t n, int64_t *ids, int32_t *codes) {
+    const oop_column column = {text->data, text->room, text->valid, text->bytes, 0, 0};
+    int64_t *inside = run->scratch + 9 * OOP_ROWS, done;
+    int32_t full;
+    if (column.valid && !table->kept[0].valid) return OOP_NO_NULLS;
+    for (int64_t i = 0; !c->all && i < n; i++) inside[i] = c->left[rows ? rows[i] : i];
+    const int64_t *chosen = c->all ? rows : inside;
+    int code = oop_map_keys(table, &column, chosen, n, c->rows, ids, &done, &full);
+    if (code == OOP_FULL_BYTES) {
+        const int64_t *offsets = text->room, row = chosen ? chosen[done] : done;
+        run->length = offsets[row + 1] - offsets[row];
+    }
+    for (int64_t i = 0; code == OOP_OK && codes && i < n; i++) codes[rows ? rows[i] : i] = (int32_t)ids[i];
     return code;
 }
 

@@ -240,6 +240,16 @@ def _many_texts_in_parts(rows: int) -> tuple[Any, ...]:
     return code, ["int64"], 0, trains, {"slack": None, "cuts": [[0.3]] * len(trains)}
 
 
+def _many_texts_of_rows_left() -> tuple[Any, ...]:
+    """The same texts without shards, where some rows are late: texts that hardly come back are read where they lie."""
+    code, arrays, shift, trains, _ = _many_texts_in_parts(900)
+    load, *others = (step for step in code.steps if step.op is not Op.SHARD)
+    steps = (Step(Op.LOAD, 4, 1, form=ColumnForm.RAW8), Step(Op.GUARD, 0, 4), Step(Op.MARK, 0), *others, load)
+    code = replace(code, steps=steps, registers=5, marks=1, shard=None)
+    late = [(batches[::-1], [2_000], [30]) for batches, _, _ in trains]
+    return code, arrays, shift, [*late, *trains], {"slack": 50}
+
+
 def _many_distinct() -> tuple[Any, ...]:
     """So many keys that their tables must grow in the middle of chunks, which must not lose what is new by that."""
     rng = new_rng()
@@ -301,6 +311,7 @@ def cases() -> Iterator[Case]:
         yield Case("TrainProgram", f"texts-{shift}", lambda shift=shift: _many_texts(shift))
     for rows in (7, 900, 5_000):
         yield Case("TrainProgram", f"texts-in-parts-{rows}", lambda rows=rows: _many_texts_in_parts(rows))
+    yield Case("TrainProgram", "texts-of-rows-left", _many_texts_of_rows_left)
     for seed in range(150):
         yield Case("TrainProgram", f"drawn-{seed}", lambda seed=seed: drawn(seed))
     for seed in range(60):
