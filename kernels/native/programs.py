@@ -55,7 +55,7 @@ class TrainProgram(TrainProgramBase):
             if step.op is Op.TEXT_EQUAL:
                 self._held.append(ffi.from_buffer("uint8_t[]", step.text))
                 made.x, made.text = len(step.text), self._held[-1]
-        self._moments = np.zeros(0)
+        self._moments, self._room_for_rows = np.zeros(0), NO_ROWS
         self._has_moments = any(u.kind in (UpdateKind.MOMENTS, UpdateKind.WHOLE_MOMENTS) for u in code.updates)
         self._registers = ffi.new("oop_register[]", code.registers)
         self._make_registers()
@@ -86,7 +86,6 @@ class TrainProgram(TrainProgramBase):
         if self._sessions is not None:
             run.sessions = self._sessions.struct
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
-        self._room_for_rows = NO_ROWS
         for made, output in zip(self._outputs, code.outputs or (), strict=False):
             made.number = output.register
 
