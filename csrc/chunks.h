@@ -198,6 +198,7 @@ static int load_text(oop_run *run, const chunk *c, int64_t column, int form, oop
     int64_t *offsets = out->room, at = 0, needed = 0;
     int all_there = 1, any_bits = 0;
     out->width = 0;
+    out->codes = NULL;
     for (int64_t p = 0; p < c->piece_count; p++) {
         const piece *part = &c->pieces[p];
         const struct ArrowArray *array = part->batch->children[column];

@@ -23,7 +23,19 @@ static void send_validity(oop_sent *to, const oop_register *from, int64_t first,
     }
 }
 
+/* Of keys that are text the numbers are sent. */
+static int number_carried(oop_run *run, const chunk *c) {
+    int code = OOP_OK;
+    for (int32_t i = 0; code == OOP_OK && i < run->carried_count; i++) {
+        oop_register *from = &run->registers[run->carried[i]];
+        if (!from->width && !from->codes) code = number_rows(run, c, from);
+    }
+    return code;
+}
+
 static int send_rows(oop_run *run, const chunk *c) {
+    int code = number_carried(run, c);
+    if (code != OOP_OK) return code;
     const int32_t *shards = run->registers[run->shard_register].data;
     for (int64_t first = 0; first < c->n; first += APPENDED) {
         const int m = c->n - first < APPENDED ? (int)(c->n - first) : APPENDED;
@@ -35,6 +47,10 @@ static int send_rows(oop_run *run, const chunk *c) {
             for (int32_t i = 0; i < run->carried_count; i++) {
                 const oop_register *from = &run->registers[run->carried[i]];
                 oop_sent *to = &run->sent[s * run->carried_count + i];
+                if (!from->width) {
+                    append_rows(from->codes + first, 4, shard, m, s, (int32_t *)to->data + at, spare);
+                    continue;
+                }
                 append_rows((const uint8_t *)from->data + first * from->width, from->width, shard, m, s,
                             (uint8_t *)to->data + at * from->width, spare);
                 send_validity(to, from, first, m, shard, s, at, count, spare);
@@ -51,6 +67,11 @@ static void point_at_sent(oop_run *run, const oop_run *sender, int64_t first) {
     for (int32_t i = 0; i < run->carried_count; i++) {
         const oop_sent *from = &sender->sent[run->shard * run->carried_count + i];
         oop_register *to = &run->registers[run->carried[i]];
+        if (to->own) {
+            to->from = sender->registers[run->carried[i]].own;
+            to->codes = (const int32_t *)from->data + first;
+            continue;
+        }
         to->width = from->width;
         to->data = (uint8_t *)from->data + first * from->width;
         to->valid = from->has_nulls ? from->valid + first : NULL;
@@ -60,6 +81,7 @@ static void point_at_sent(oop_run *run, const oop_run *sender, int64_t first) {
 int oop_take_sent(oop_run *run, oop_run *const *senders) {
     chunk c;
     for (; run->sender < run->shards; run->sender++, run->taken = 0) {
+        run->when++; /* numbers are those of another list */
         const oop_run *sender = senders[run->sender];
         const int64_t rows = sender->sent_rows[run->shard];
         while (run->taken < rows) {
@@ -111,6 +133,7 @@ static const oop_step *find_step(const oop_run *run, int32_t op, int32_t out) {
 void oop_begin_train(oop_run *run) {
     run->batch_count = run->batch = run->row = run->done = run->rows = 0;
     run->promise = run->late_count = 0;
+    forget_texts(run);
     if (run->shard_register < 0) return;
     for (int32_t s = 0; s < run->shards; s++) run->sent_rows[s] = 0;
     for (int32_t i = 0; i < run->shards * run->carried_count; i++) run->sent[i].has_nulls = 0;

@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "hashed.h"
 #include "lines.h"
+#include "text_keys.h"
 #include "wide.h"
 
 /* Rows are taken in chunks: all hashes are computed first, and the places that they lead to are fetched meanwhile. */

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "coded.h"
 #include "status.h"
 
 /* One place of the table. Where a key fits a word, the tag is the key itself and a look-up touches nothing else. */
@@ -59,6 +60,12 @@ int oop_pack_keys(const oop_column *columns, int32_t count, int64_t n, uint64_t 
    caller makes room and begins anew, which gives keys that were mapped the same ids again. */
 int oop_map_packed(oop_table *table, const uint64_t *packed, const uint32_t *absent, const int64_t *rows, int64_t n,
                    int64_t *ids);
+
+/* Like oop_map_keys, for those with these numbers among some texts, of which at most OOP_TEXTS_AT_ONCE are looked for.
+   The table has one key column, of bytes. With OOP_FULL_BYTES *length is that of the text that found no room; with
+   OOP_NO_NULLS there is no room for a null. After a failure the caller begins anew, as with oop_map_packed. */
+int oop_map_texts(oop_table *table, const oop_text *texts, const uint32_t *numbers, int32_t m, int64_t *ids,
+                  int64_t *length);
 
 /* Copies all entries to a new array of new_size places, a power of two; what it had before does not matter. The table's
    size and entries stay as they are; the caller changes them. */

@@ -2,13 +2,10 @@
 
 #include "append.h"
 #include "column.h"
-#include "hash.h"
+#include "polynomial.h"
 #include "wide.h"
 
 #define CHUNK APPENDED
-#define NULL_HASH 0xA0761D6478BD642Fu
-#define PRIME 0x100000001B3u
-#define POWERS 64
 
 /* A number in 64 bits, widened by its sign. */
 static uint64_t wide_word(const oop_column *column, int is_signed, int64_t row) {
@@ -16,24 +13,6 @@ static uint64_t wide_word(const oop_column *column, int is_signed, int64_t row) 
     if (!is_signed || column->width == 8) return word;
     uint64_t sign = (uint64_t)1 << (8 * column->width - 1);
     return (word ^ sign) - sign;
-}
-
-/* A polynomial in the bytes, modulo 2**64. The powers are a table, so that one product need not wait for another. */
-static uint64_t hash_polynomial(const uint8_t *p, int64_t n, const uint64_t *powers) {
-    uint64_t sum = 0, lift = 1;
-    for (int64_t at = 0; at < n; at += POWERS) {
-        int64_t end = n - at < POWERS ? n - at : POWERS;
-        uint64_t part = 0;
-        for (int64_t i = 0; i < end; i++) part += (p[at + i] + (uint64_t)1) * powers[i];
-        sum += part * lift;
-        lift *= powers[POWERS - 1];
-    }
-    return sum + (uint64_t)n;
-}
-
-static inline uint64_t add_word(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 32;
 }
 
 #define WIDE_LOOP(TYPE)                                                                  \
@@ -66,14 +45,8 @@ WIDE_CLONES static int hash_column(const oop_column *column, int is_signed, cons
     return OOP_OK;
 }
 
-static void fill_powers(uint64_t *powers) {
-    powers[0] = PRIME;
-    for (int i = 1; i < POWERS; i++) powers[i] = powers[i - 1] * PRIME;
-}
-
-/* The high half is scaled to the number of shards: this takes no modulo, and is as even as the hash. */
 WIDE_CLONES static void scale_hashes(const uint64_t *hashes, int m, int64_t shards, int32_t *out) {
-    for (int j = 0; j < m; j++) out[j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
+    for (int j = 0; j < m; j++) out[j] = scale_hash(hashes[j], shards);
 }
 
 /* The shards of m <= CHUNK rows from the row `from` on. */

@@ -30,15 +30,22 @@ static int window_step(const oop_step *step, oop_register *registers, int64_t n)
 }
 
 /* The shard of each row, by the hash that decides it everywhere. */
-static int shard_step(const oop_run *run, const oop_step *step, int64_t n) {
+static int shard_step(oop_run *run, const oop_step *step, const chunk *c) {
+    const int64_t n = c->n;
     oop_column columns[OOP_KEYS];
     int32_t is_signed[OOP_KEYS];
     oop_register *out = &run->registers[step->out];
     for (int32_t k = 0; k < step->c; k++) {
-        const oop_register *key = &run->registers[step->a + k];
+        oop_register *key = &run->registers[step->a + k];
+        is_signed[k] = (int32_t)(step->x >> k & 1);
+        if (!key->width) { /* a word for each text */
+            int code = key->codes ? OOP_OK : number_rows(run, c, key);
+            if (code != OOP_OK) return code;
+            columns[k] = (oop_column){key->own->words, NULL, NULL, n * 8, 8, 0};
+            continue;
+        }
         columns[k] = (oop_column){key->data, NULL, key->valid, n * key->width, key->width,
                                   (int32_t)(step->y >> k & 1)};
-        is_signed[k] = (int32_t)(step->x >> k & 1);
     }
     out->data = out->room;
     out->valid = NULL;
@@ -120,7 +127,7 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
         case OOP_LIMIT: return limit_step(step, a, n);
         case OOP_ASCEND: return ascend_step(run, step, a, n);
         case OOP_TEXT_EQUAL: case OOP_TEXT_THERE: text_step(step, c, out, a); return OOP_OK;
-        case OOP_SHARD: return shard_step(run, step, n);
+        case OOP_SHARD: return shard_step(run, step, c);
         default: break;
     }
     out->data = out->room;
@@ -237,7 +244,7 @@ int oop_run_program(oop_run *run) {
             return OOP_OK;
         }
         guarded was = guard_of(run);
-        run->text_used = 0;
+        limit_texts(run);
         run->top_moved = 0;
         int code = run_chunk(run, &c);
         if (code != OOP_OK) {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "arrow.h"
+#include "coded.h"
 #include "groups.h"
 #include "sessions.h"
 #include "status.h"
@@ -34,7 +35,7 @@ enum oop_op {
     OOP_LIMIT,        /* the chunk is odd if a float of a is greater than f, or less than -f */
     OOP_ASCEND,       /* the chunk is odd unless a (floats if form is 1) ascends from what was reached before */
     OOP_SHARD,        /* the shard of each row, in 32 bits, by c keys from register a on; x: which are signed, y: floats,
-                         by bits */
+                         by bits; those without a width are text */
     OOP_ADD, OOP_SUBTRACT, OOP_MULTIPLY, OOP_FLOOR_DIVIDE, OOP_MOD, /* the result must be from x to y */
     OOP_NEGATE, OOP_ABS, OOP_CHECK,                                 /* likewise; CHECK is a cast to fewer bits */
     OOP_ADD_FLOAT, OOP_SUBTRACT_FLOAT, OOP_MULTIPLY_FLOAT, OOP_DIVIDE_FLOAT, OOP_NEGATE_FLOAT, OOP_ABS_FLOAT,
@@ -81,6 +82,9 @@ typedef struct {
     int64_t bytes;       /* of text: how many there are in data, where the offsets in room lead to */
     int32_t width;       /* bytes of a value; 0: text, which has all rows of the chunk, also those that are not left */
     int32_t is_float;
+    oop_texts *own;        /* of a key that is text: the list of this program */
+    const oop_texts *from; /* the list in which the rows have numbers, which may be the sender's */
+    const int32_t *codes;  /* the numbers of the texts of the rows that are left; NULL: they have none yet */
 } oop_register;
 
 /* A user's loop: n rows with the values a and b (NULL where it takes fewer) go into the groups with these ids, of which
@@ -151,9 +155,11 @@ typedef struct {
     double *moments;     /* four zeros for each group that any target has room for, if there is such an update */
     uint8_t *text;       /* room for text of a chunk that is of several batches */
     int64_t text_room, text_used;
+    oop_texts *lists;    /* of keys that are text */
+    uint64_t when;       /* another number for each stretch of rows in which lists and targets do not begin anew */
     int64_t *counts;     /* by mark */
     int64_t *counted;    /* by mark, of the present chunk */
-    int32_t step_count, update_count, key_count, mark_count;
+    int32_t step_count, update_count, key_count, mark_count, list_count;
     int32_t slot; /* the register that says in which slice a row is, after `shift` */
 
     struct ArrowArray *batches;
@@ -210,10 +216,10 @@ typedef struct {
     int32_t output_count;
     oop_output *outputs;
 
-    int64_t needed; /* OOP_NO_TARGET: of which slice; OOP_TEXT_FULL: how many bytes; else the number of the target that
-                       must change */
+    int64_t needed; /* OOP_NO_TARGET: of which slice; OOP_TEXT_FULL: how many bytes; OOP_TEXTS_FULL: how many texts;
+                       else the number of the target that must change */
     int64_t length; /* OOP_FULL_BYTES: of the key that found no room */
-    int32_t column; /* OOP_FULL_BYTES, OOP_NO_NULLS: of which key */
+    int32_t column; /* OOP_FULL_BYTES, OOP_NO_NULLS: of which key; OOP_TEXTS_FULL: which list */
     int32_t is_text; /* is it the table of a text key that must change? */
 
     const oop_update *failed;  /* OOP_USER_FAILED: the update, the group, and the values of the row, 8 bytes each */
@@ -224,7 +230,8 @@ typedef struct {
 /* Runs the rest of the train. Returns OOP_OK at its end, and otherwise what the chunk that comes next needs:
    OOP_NO_TARGET: run->needed is a slice that has no target; OOP_FULL, OOP_FULL_BYTES: the keys of target run->needed
    must grow, and its arrays with them; OOP_NO_NULLS: its key run->column has no room for nulls; OOP_LATE_FULL: there is
-   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SESSIONS_FULL: the sessions, their heads or lists
+   no room for late rows; OOP_TEXT_FULL: there is no room for text, and what is in the present room must stay until the
+   train ends; OOP_TEXTS_FULL: a list of texts has no room; OOP_SESSIONS_FULL: the sessions, their heads or lists
    have no room for run->rows rows more; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider;
    OOP_ODD: its run->rows rows are for the caller to take another way. OOP_USER_FAILED and OOP_SUM_OUTSIDE are errors,
    which end the run: some rows of the chunk are in their groups. The target of a row that a user's function refused is

@@ -20,7 +20,8 @@ enum oop_status {
     OOP_ODD = 14,
     OOP_USER_FAILED = 15,
     OOP_SESSIONS_FULL = 16,
-    OOP_TOO_WIDE = 17 /* something does not fit in as many bits */
+    OOP_TOO_WIDE = 17, /* something does not fit in as many bits */
+    OOP_TEXTS_FULL = 18
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "moments.h"
 #include "summary.h"
 #include "sums.h"
+#include "texts.h"
 #include "users.h"
 #include "windows.h"
 
@@ -88,33 +89,16 @@ static int find_parts(oop_run *run, const int64_t *slots, int64_t n, int64_t *or
 
 /* Gives the text keys of a part their codes, or, if a text is the only key, the ids of its groups. */
 static int code_part(oop_run *run, const chunk *c, const parting *p, const part *one, int32_t k, int alone) {
-    const oop_register *text = &run->registers[run->keys[k]];
-    const oop_column column = {text->data, text->room, text->valid, text->bytes, 0, 0};
     const int64_t *order = p->order ? p->order + one->start : NULL, n = one->end - one->start;
-    int64_t *rows = run->scratch + 9 * OOP_ROWS, *ids = run->scratch + 10 * OOP_ROWS, done;
+    const oop_register *text = &run->registers[run->keys[k]];
     oop_table *table = run->targets[one->target].texts[k];
-    int32_t full;
+    int64_t *ids = p->ids + one->start;
+    int32_t *codes = alone ? NULL : run->codes + k * OOP_ROWS;
     run->needed = one->target;
     run->column = k;
     run->is_text = 1;
-    if (column.valid && !table->kept[0].valid) return OOP_NO_NULLS;
-    if (c->all)
-        rows = (int64_t *)(uintptr_t)order;
-    else
-        for (int64_t i = 0; i < n; i++) rows[i] = c->left[order ? order[i] : i];
-    int code = oop_map_keys(table, &column, rows, n, c->rows, ids, &done, &full);
-    if (code == OOP_FULL_BYTES) {
-        const int64_t *offsets = text->room, row = rows ? rows[done] : done;
-        run->length = offsets[row + 1] - offsets[row];
-    }
-    if (code != OOP_OK) return code;
-    if (alone) {
-        memcpy(p->ids + one->start, ids, (size_t)n * sizeof *ids);
-        return OOP_OK;
-    }
-    int32_t *codes = run->codes + k * OOP_ROWS;
-    for (int64_t i = 0; i < n; i++) codes[order ? order[i] : i] = (int32_t)ids[i];
-    return OOP_OK;
+    if (!text->codes) return map_plain(run, c, text, table, order, n, ids, codes);
+    return map_numbers(run, text, table, run->when * OOP_TARGETS + (uint64_t)one->target, order, n, ids, codes);
 }
 
 static int map_part(oop_run *run, const parting *p, const part *one, const oop_column *columns, int64_t n) {
@@ -221,10 +205,12 @@ static int map_rows(oop_run *run, const chunk *c, parting *p, int64_t **room) {
     int code = find_parts(run, run->registers[run->slot].data, n, order, spare, p);
     int alone = 0;
     for (int32_t k = 0; k < run->key_count; k++) {
-        const oop_register *key = &run->registers[run->keys[k]];
+        oop_register *key = &run->registers[run->keys[k]];
         if (!key->width) {
             alone = run->key_count == 1;
-            for (int64_t i = 0; code == OOP_OK && i < p->count; i++) code = code_part(run, c, p, &p->parts[i], k, alone);
+            if (code == OOP_OK && !key->codes) code = number_rows(run, c, key);
+            for (int64_t i = 0; code == OOP_OK && i < p->count; i++)
+                code = code_part(run, c, p, &p->parts[i], k, alone);
             columns[k] = (oop_column){run->codes + k * OOP_ROWS, NULL, NULL, n * 4, 4, 0};
             continue;
         }

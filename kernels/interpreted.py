@@ -20,13 +20,14 @@ from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SessionTarget, SliceTargets, TrainProgramBase
 from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, Op, Sessions
 from oop.kernels.updates import UPDATES
-from oop.kernels.views.columns import Column
+from oop.kernels.views.columns import Column, take_rows
 
 
 class SentRows(NamedTuple):
     """Of a chunk, what the end of the program reads of the rows that have come through, and their shards."""
 
     registers: dict[int, Register]
+    texts: dict[int, Column]
     shards: Array
 
 
@@ -201,14 +202,17 @@ class _ChunkRun(ChunkSteps):
         if self.code.shard is None:
             self._end()
             return
-        sent = {number: self.of(number) for number in self.code.carried()}
-        program.sent.append(SentRows(sent, self.of(self.code.shard).data))
+        carried = self.code.carried()
+        sent = {number: self.of(number) for number in carried if number not in self.texts}
+        texts = {number: self.texts[number] for number in carried if number in self.texts}
+        program.sent.append(SentRows(sent, texts, self.of(self.code.shard).data))
 
     def take_sent(self, sent: SentRows) -> None:
         """Take those rows of a chunk of another program that were sent here."""
         rows = np.flatnonzero(sent.shards == self.program.shard)
         self.left = rows
         self.registers.update({number: of.take(rows) for number, of in sent.registers.items()})
+        self.texts.update({number: take_rows(text, rows) for number, text in sent.texts.items()})
         self.slots, self.numbers = NO_ROWS, []
         self._find_slices()
         self._end()

@@ -17,7 +17,7 @@ from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools
 from oop.kernels.dispatch import Kernels
 from oop.kernels.expressions import COMPUTED, Odd, Register
 from oop.kernels.signatures.programs import NO_ROWS, GuardState
-from oop.kernels.steps import CHUNK_ROWS, ColumnForm, Constant, Op, ProgramCode, Step
+from oop.kernels.steps import CHUNK_ROWS, HASHES, STRING, ColumnForm, Constant, Op, ProgramCode, Step
 from oop.kernels.views.columns import NARROW, Column
 
 DTYPES: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
@@ -142,7 +142,12 @@ class ChunkSteps:
         self.reached = of.data[-1].item()
 
     def shard(self, step: Step) -> None:
-        keys = [self.column(step.a + k, _kind(self.of(step.a + k).data)) for k in range(step.c)]
+        keys = []
+        for number, kind in enumerate(step.numbers, step.a):
+            if kind == STRING:
+                keys.append(Column("int32", self.kernels.hash_partition([self.texts[number]], HASHES)))
+            else:
+                keys.append(self.column(number, _kind(self.of(number).data)))
         shards = self.kernels.hash_partition(keys, self.shards, len(self.left))
         self.registers[step.out] = Register(shards, None)
 

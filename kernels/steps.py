@@ -31,8 +31,11 @@ MOST_RANK = 4_096
 """Slack by rows, at most: the greatest times are copied for each chunk."""
 
 
-UNSIGNED, SIGNED, REAL = range(3)
+UNSIGNED, SIGNED, REAL, STRING, BYTES = range(5)
 """What a key of a `SHARD` is."""
+HASHES = 2**31 - 1
+"""The hash of a string is its shard among so many, and the shard of a row follows from this number. Strings are so
+hashed only once for each text, wherever they are coded first. Bytes are hashed as they are."""
 
 
 class _FromZero(IntEnum):
@@ -65,7 +68,7 @@ class Op(_FromZero):
     odd too. ``form`` is 1 if ``a`` are floats."""
     SHARD = auto()
     """The shard of each row, by its keys: ``c`` registers from ``a`` on. ``numbers`` say what each is: `UNSIGNED`,
-    `SIGNED` or `REAL`."""
+    `SIGNED`, `REAL`, `STRING` or `BYTES`."""
     ADD = auto()
     SUBTRACT = auto()
     MULTIPLY = auto()

@@ -40,7 +40,7 @@ SMALL = 65_536  # groups up to which a table grows to four times its size
 
 _ENTRY = ffi.sizeof("oop_entry")
 # Secrets of this process: keys that meet in one place here need not do so in another process.
-_SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
+SEED, FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
 
 
 class GroupTable(GroupTableBase):
@@ -54,7 +54,7 @@ class GroupTable(GroupTableBase):
         self._kept = ffi.new("oop_kept[]", max(len(kinds), 1))
         self._table = ffi.new("oop_table *")
         table = self._table
-        table.seed, table.factor = _SEED, _FACTOR
+        table.seed, table.factor = SEED, FACTOR
         table.columns = len(kinds)
         table.packed = all(widths) and sum(widths) <= 8
         table.kept = self._kept

@@ -19,6 +19,7 @@ from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_b
 from oop.kernels.native.program_exchange import Exchange
 from oop.kernels.native.program_guard import LentGuard
 from oop.kernels.native.program_sessions import LentSessions
+from oop.kernels.native.program_texts import TextLists
 from oop.kernels.scratch import lasting_array, new_array
 from oop.kernels.signatures.programs import (
     NO_ROWS,
@@ -55,10 +56,11 @@ class TrainProgram(TrainProgramBase):
             if step.op is Op.TEXT_EQUAL:
                 self._held.append(ffi.from_buffer("uint8_t[]", step.text))
                 made.x, made.text = len(step.text), self._held[-1]
-        self._text, self._moments = np.zeros(0, np.uint8), np.zeros(0)
+        self._moments, self._room_for_rows = np.zeros(0), NO_ROWS
         self._has_moments = any(u.kind in (UpdateKind.MOMENTS, UpdateKind.WHOLE_MOMENTS) for u in code.updates)
         self._registers = ffi.new("oop_register[]", code.registers)
         self._make_registers()
+        self._texts = TextLists(run, code, self._registers)
         self._updates = ffi.new("oop_update[]", max(len(code.updates), 1))
         for made, update in zip(self._updates, code.updates, strict=False):
             made.kind, made.value, made.by, made.array = int(update.kind), update.value, update.by, update.array
@@ -85,7 +87,6 @@ class TrainProgram(TrainProgramBase):
         if self._sessions is not None:
             run.sessions = self._sessions.struct
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
-        self._room_for_rows = NO_ROWS
         for made, output in zip(self._outputs, code.outputs or (), strict=False):
             made.number = output.register
 
@@ -120,7 +121,8 @@ class TrainProgram(TrainProgramBase):
 
     @property
     def nbytes(self) -> int:
-        return sum(held.nbytes for held in self._held if isinstance(held, np.ndarray)) + self._room * _ARRAY
+        held = sum(held.nbytes for held in self._held if isinstance(held, np.ndarray))
+        return held + self._texts.nbytes + self._room * _ARRAY
 
     def start(
         self,
@@ -182,6 +184,7 @@ class TrainProgram(TrainProgramBase):
         run, targets = self._run, self.targets
         self._known.clear()
         run.target_count = run.last = 0
+        run.when += 1
         run.shift, run.key_count = targets.shift, len(self.code.keys) + targets.slotted
         self._version = targets.version
 
@@ -195,8 +198,9 @@ class TrainProgram(TrainProgramBase):
             lib.oop_pass_rows(run, self._first)
         while (code := lib.oop_run_program(run)) != OK:
             if code == lib.OOP_TEXT_FULL:
-                self._text = np.empty(2 * run.needed, np.uint8)
-                run.text, run.text_room = point(self._text), len(self._text)
+                self._texts.make_more_bytes()
+            elif code == lib.OOP_TEXTS_FULL:
+                self._texts.make_more_room()
             elif code == lib.OOP_LATE_FULL:
                 self._make_late_room()
             elif code == lib.OOP_ODD or (code == lib.OOP_SPREAD and not self._widen()):
@@ -348,6 +352,7 @@ class TrainProgram(TrainProgramBase):
         self._under_way = False
         lib.oop_release_batches(run.batches, run.batch_count)
         run.batch_count = 0
+        self._texts.finish()
         late = run.late_count
         if late:
             numbers, broken = self._late_rooms

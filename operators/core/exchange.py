@@ -15,10 +15,9 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.kernels.checks import ShardFull
 from oop.kernels.scratch import new_array
+from oop.kernels.steps import HASHES
 from oop.kernels.views import Column
 from oop.operators.core.keys import CODE, Coded, encode_text
-
-HASHES = 2**31 - 1  # the hash of a text is its shard among so many; rows are then parted by this number
 
 
 def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shards: int) -> list[pa.RecordBatch]:

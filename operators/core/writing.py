@@ -18,8 +18,10 @@ from pyarrow import types
 from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.kernels.steps import (
+    BYTES,
     REAL,
     SIGNED,
+    STRING,
     UNSIGNED,
     ColumnForm,
     Constant,
@@ -260,13 +262,11 @@ class ProgramWriter:
         """If there are several shards: find out which one a row is sent to."""
         if not self.parts or not keys:
             return
-        if any(self.columns[name].type in _TEXTS for name in keys):
-            raise Unwritten("rows are parted by text")
         self._read.clear()
         first, found = self._registers, [self.key(name) for name in keys]
         if [register for register, _ in found] != list(range(first, first + len(found))):
             raise Unwritten("rows are parted by a column that is computed")
-        kinds = [REAL if kind == FLOAT else UNSIGNED if kind.startswith(UINT) else SIGNED for _, kind in found]
+        kinds = [_parted_as(self.columns[name].type, kind) for name, (_, kind) in zip(keys, found, strict=True)]
         self._shard = self.step(Op.SHARD, first, c=len(found), numbers=kinds)
 
     def mark(self) -> int:
@@ -372,6 +372,13 @@ def _used_steps(steps: Sequence[Step], used: set[int]) -> list[Step]:
             found.append(step)
             used.update(_registers_read(step))
     return found[::-1]
+
+
+def _parted_as(type_: pa.DataType, kind: str) -> int:
+    """What a key column of this type is to a `SHARD`, which must find the shards that `part_batches` finds."""
+    if type_ in _TEXTS:
+        return STRING if types.is_string(type_) or types.is_large_string(type_) else BYTES
+    return REAL if kind == FLOAT else UNSIGNED if kind.startswith(UINT) else SIGNED
 
 
 def _is_wide(type_: pa.DataType) -> bool:

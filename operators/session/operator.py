@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.steps import HASHES
 from oop.operators.aggregate.fields import WINDOW_START
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_float, as_int64, bounds_of_rows, group_columns
-from oop.operators.core.exchange import HASHES
 from oop.operators.core.keys import read_key
 from oop.operators.core.least_held import Least, least_by_group
 from oop.operators.core.marks import is_late, keep_late

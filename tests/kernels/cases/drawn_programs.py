@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels.steps import (
+    BYTES,
     CHUNK_ROWS,
     REAL,
     SIGNED,
+    STRING,
     UNSIGNED,
     ColumnForm,
     Constant,
@@ -43,7 +45,11 @@ COLUMNS = {
 }
 NAMES = list(COLUMNS)
 RAW = {"i1": (ColumnForm.RAW1, "int8"), "u2": (ColumnForm.RAW2, "uint16"), "i4": (ColumnForm.RAW4, "int32")}
-TEXTS = ["", "a", "link", "A link", "a longer name of a link", "a name that is longer than all others, and not short"]
+TEXTS = [
+    *("", "a", "aa", "\0\0", "link", "A link", "an 8byte", "fifteen letters", "sixteen letters!", "Sixteen letters!"),
+    *("a longer name of a link", "a longer Name of a link"),
+    "a name that is longer than all others, and not short, with more bytes than there are powers in a table",
+]
 KEYS = {
     "t": (ColumnForm.TEXT, "bytes"),
     "T": (ColumnForm.LARGE_TEXT, "bytes"),
@@ -245,23 +251,23 @@ class _Drawing:
         return code, arrays
 
 
-def _with_shards(code: ProgramCode) -> ProgramCode:
-    """The program with its rows sent to shards by its keys that are no text, or by time."""
+def _with_shards(code: ProgramCode, shared: bool) -> ProgramCode:
+    """The program with its rows sent to shards by its keys, or by time; if the registers are ``shared``, keys are read
+    once for both, as the writer of programs does it."""
     loads = {step.out: step for step in code.steps if step.op is Op.LOAD}
-    kept = [(key, kind) for key, kind in zip(code.keys, code.kinds, strict=True) if kind != "bytes"]
-    by = [loads[key] for key, _ in kept] or [Step(Op.LOAD, 0, NAMES.index("ts"), form=ColumnForm.RAW8)]
+    by = [loads[key] for key in code.keys] or [Step(Op.LOAD, 0, NAMES.index("ts"), form=ColumnForm.RAW8)]
     first, shard = code.registers, code.registers + len(by)
     steps = [step._replace(out=first + i) for i, step in enumerate(by)]
-    kinds = [REAL if kind == "float" else UNSIGNED if kind.startswith("uint") else SIGNED for _, kind in kept]
-    steps.append(Step(Op.SHARD, shard, first, c=len(by), numbers=tuple(kinds or [SIGNED])))
-    return replace(
-        code,
-        steps=(*code.steps, *steps),
-        registers=shard + 1,
-        keys=tuple(key for key, _ in kept),
-        kinds=tuple(kind for _, kind in kept),
-        shard=shard,
-    )
+    parted = [_parted_as(kind, step) for kind, step in zip(code.kinds or ("int",), by, strict=True)]
+    steps.append(Step(Op.SHARD, shard, first, c=len(by), numbers=tuple(parted)))
+    keys = tuple(range(first, first + len(code.keys))) if shared else code.keys
+    return replace(code, steps=(*code.steps, *steps), registers=shard + 1, keys=keys, shard=shard)
+
+
+def _parted_as(kind: str, load: Step) -> int:
+    if kind == "bytes":
+        return STRING if load.form is ColumnForm.TEXT else BYTES
+    return REAL if kind == "float" else UNSIGNED if kind.startswith("uint") else SIGNED
 
 
 def drawn(seed: int, hands_out: bool = False, distinct: bool = False, shards: int = 1) -> tuple[Any, ...]:
@@ -273,7 +279,7 @@ def drawn(seed: int, hands_out: bool = False, distinct: bool = False, shards: in
     if distinct:
         code, arrays = replace(code, updates=(), outputs=drawing.outputs(), distinct=True), []
     if shards > 1:
-        code = _with_shards(code)
+        code = _with_shards(code, shared=seed % 2 == 0)
     trains = []
     for _ in range(int(rng.integers(1, 4))):
         sizes = rng.choice([0, 1, 1, 3, 40, 700, CHUNK_ROWS, 3000], rng.integers(1, 9))

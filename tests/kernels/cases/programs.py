@@ -14,6 +14,7 @@ from oop.kernels.dispatch import Kernels
 from oop.kernels.signatures.programs import GuardState
 from oop.kernels.steps import (
     SIGNED,
+    STRING,
     ColumnForm,
     Constant,
     Op,
@@ -228,6 +229,40 @@ def _many_texts(shift: int) -> tuple[Any, ...]:
     return code, ["int64"], shift, [(batches, [], []), (batches[:3], [], [])], {}
 
 
+def _many_texts_in_parts(rows: int) -> tuple[Any, ...]:
+    """More texts than a list finds again, then some that come back, and others in the place of all; in batches of so
+    many rows."""
+    rng = new_rng()
+    new = [f"{'y' * (i % 23)}{i}" for i in range(9_000)]
+    trains = []
+    for texts in (new, new[:300] * 20, [text[::-1] for text in new[:7_000]] + new[:2_000]):
+        columns = {
+            "t": pa.array([None if rng.random() < 0.01 else text for text in texts]),
+            "ts": np.sort(rng.integers(0, 90, len(texts))),
+        }
+        whole = pa.record_batch(columns)
+        batches = [whole.slice(first, rows) for first in range(0, len(texts), rows)]
+        trains.append((batches, [], []))
+    steps = (
+        Step(Op.LOAD, 0, 0, form=ColumnForm.TEXT),
+        Step(Op.LOAD, 1, 1, form=ColumnForm.RAW8),
+        Step(Op.WINDOW, 2, 1, 2, numbers=(40, 40, 0)),
+        Step(Op.SHARD, 3, 0, c=1, numbers=(STRING,)),
+    )
+    code = ProgramCode(steps, 4, (), (0,), ("bytes",), 2, (Update(UpdateKind.COUNT, -1, -1, 0),), 0, shard=3)
+    return code, ["int64"], 0, trains, {"slack": None, "cuts": [[0.3]] * len(trains)}
+
+
+def _many_texts_of_rows_left() -> tuple[Any, ...]:
+    """The same texts without shards, where some rows are late: texts that hardly come back are read where they lie."""
+    code, arrays, shift, trains, _ = _many_texts_in_parts(900)
+    load, *others = (step for step in code.steps if step.op is not Op.SHARD)
+    steps = (Step(Op.LOAD, 4, 1, form=ColumnForm.RAW8), Step(Op.GUARD, 0, 4), Step(Op.MARK, 0), *others, load)
+    code = replace(code, steps=steps, registers=5, marks=1, shard=None)
+    late = [(batches[::-1], [2_000], [30]) for batches, _, _ in trains]
+    return code, arrays, shift, [*late, *trains], {"slack": 50}
+
+
 def _many_distinct() -> tuple[Any, ...]:
     """So many keys that their tables must grow in the middle of chunks, which must not lose what is new by that."""
     rng = new_rng()
@@ -332,6 +367,9 @@ def cases() -> Iterator[Case]:
         yield Case("TrainProgram", f"sessions-{gap}", lambda gap=gap: _sessions(gap))
     for shift in (0, 4):
         yield Case("TrainProgram", f"texts-{shift}", lambda shift=shift: _many_texts(shift))
+    for rows in (7, 900, 5_000):
+        yield Case("TrainProgram", f"texts-in-parts-{rows}", lambda rows=rows: _many_texts_in_parts(rows))
+    yield Case("TrainProgram", "texts-of-rows-left", _many_texts_of_rows_left)
     for seed in range(150):
         yield Case("TrainProgram", f"drawn-{seed}", lambda seed=seed: drawn(seed))
     for seed in range(60):
@@ -340,7 +378,7 @@ def cases() -> Iterator[Case]:
         yield Case("TrainProgram", f"distinct-{seed}", lambda seed=seed: drawn(seed, distinct=True))
     yield Case("TrainProgram", "many-distinct", _many_distinct)
     yield Case("TrainProgram", "floats", _floats)
-    for seed in range(60):
+    for seed in range(90):
         yield Case("TrainProgram", f"shards-{seed}", lambda seed=seed: drawn(seed, shards=2 + seed % 3))
     yield Case("TrainProgram", "floats-in-parts", _floats_in_parts)
     for shift in (0, 4, 50):
