@@ -13,7 +13,7 @@ from oop.engines.spark.failures import located
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
 from oop.operators.aggregate.gathering import Gathering
-from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS, as_one, cut, in_runs
+from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS, as_one, in_runs, resized
 from oop.operators.core.exchange import part_batches
 from oop.operators.core.marks import route_of, without_route
 from oop.plan.graph import Node
@@ -163,11 +163,12 @@ class _Lane:
     def drain(self) -> Iterator[list[pa.RecordBatch]]:
         """Batches that can be parted together: of one schema and with the same marks."""
         batches, self.waiting, self.rows = self.waiting, [], 0
-        for run in map(as_one, in_runs(batches)):
-            if self.columns is not None or len(run) > 1:
-                yield run
-            else:  # it goes to the result, where no operator cuts it any more
-                yield list(cut(run[0], BATCH_ROWS))
+        if self.columns is None:  # they go to the result, where no operator cuts them any more
+            yield from ([batch] for run in in_runs(batches) for batch in resized(run, BATCH_ROWS))
+        elif self.sharded:  # the parts are joined anyway
+            yield from in_runs(batches)
+        else:
+            yield from map(as_one, in_runs(batches))
 
     def part(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
         assert self.by is not None
