@@ -17,6 +17,7 @@ from oop.frozen import frozen
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_late, mark_partial
 from oop.operators.core.partials import Partials
+from oop.operators.groups.shape import Shape
 from oop.operators.groups.store import Store
 from oop.operators.groups.targets import StoreTargets
 
@@ -46,7 +47,7 @@ LIMITS = GatheringLimits()
 class Gathering:
     """The partial aggregates of the rows that have come, until they leave."""
 
-    def __init__(self, partials: Partials, limits: GatheringLimits = LIMITS) -> None:
+    def __init__(self, partials: Partials[Shape], limits: GatheringLimits = LIMITS) -> None:
         self.partials, self.limits = partials, limits
         self.store = Store(partials.shape)
         self.targets = StoreTargets(self.store)
