@@ -55,7 +55,7 @@ Decisions that keep answers exact. Each has a test in `tests/oop_/engines/spark`
   because the user starts the query later.
 - A batch is one micro-batch: everything is held until the end.
 - Saved parts are sealed with a checksum, because otherwise a single wrong bit on a disk would give a wrong answer.
-- A program pays where it ends at groups. Rows that it hands out, or takes into sessions or a dedup, cost as much with it
-  as without, because batches are large here and are made anew for the shuffle. So there is none for these.
+- A program pays where it ends at groups. Rows that it hands out, or takes into sessions or a dedup, cost as much or
+  more with it as without, because batches are large here and are made anew for the shuffle. So there is none for these.
 - Operators that look at the clock, and `oop.arrival()`, are refused.
 """

@@ -50,11 +50,11 @@ class Passage:
         """Where the rows for a stage of one input become partial aggregates, if they do. A program may fill it."""
         return self._lane(self.stages.number(stage), 0).gathering
 
-    def gathered(self, stage: Node, rows: int) -> Iterator[Cell]:
-        """A program has put so many rows into the partial aggregates for a stage."""
+    def gathered(self, stage: Node) -> Iterator[Cell]:
+        """A program has put rows into the partial aggregates for a stage."""
         target = self.stages.number(stage)
         lane = self._lane(target, 0)
-        lane.gathered(rows)
+        lane.gathered()
         if lane.is_full:
             yield from self._ship(target, 0, lane)
 
@@ -145,10 +145,10 @@ class _Lane:
             batch = batch.select(self.columns)
         self._wait([batch] if self.gathering is None else self.gathering.take(batch))
 
-    def gathered(self, rows: int) -> None:
-        """A program has put so many rows into the partial aggregates."""
+    def gathered(self) -> None:
+        """A program has put rows into the partial aggregates."""
         assert self.gathering is not None
-        self._wait(self.gathering.took(rows))
+        self._wait(self.gathering.settle())
 
     def _wait(self, batches: Iterable[pa.RecordBatch]) -> None:
         for batch in batches:

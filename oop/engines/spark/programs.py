@@ -37,7 +37,6 @@ class SourceProgram:
         assert gathering is not None
         self.gathering = gathering
         self.program = dispatch.kernels().TrainProgram(code.code)
-        self._came = 0  # rows that have come to the end of the program
 
     def take(self, train: Train) -> Iterator[Cell]:
         """Let a train of the source pass, and give the cells that leave."""
@@ -48,8 +47,7 @@ class SourceProgram:
                 yield from self._push(self.operator.process_train(first))
                 continue
             odd = self._run(batches)
-            came, self._came = self._came, int(self.program.counts[len(self.code.nodes) - 1])
-            yield from self.passage.gathered(self.code.stage, self._came - came)
+            yield from self.passage.gathered(self.code.stage)
             yield from self._push(odd)
         if train:
             yield from self._push(self.operator.process_train(train))
