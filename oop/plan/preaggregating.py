@@ -1,7 +1,7 @@
 """A plan gets a `Preaggregate`, the low-level half of an aggregate (OOP paper, section 6), where the user asks for it.
 
 On Spark rows are preaggregated in the worker that has them, unless the user forbids it, so that fewer rows are encoded
-and shuffled (`oop/engines/spark/passage.py`, with the same table). In one process it does not pay: a look-up in its
+and shuffled (`oop/engines/spark/passage.py`). In one process it does not pay: a look-up in its
 table costs as much as one in the aggregate, and saves less than that, even where rows cross to other threads. A count
 is slower with it, also on two threads (`benchmarks/threads.py`).
 """

@@ -13,6 +13,7 @@ look for:
   `group_by.py` for groups without a window.
 - Early results: `emit.py`, `shown.py`, `row_steps.py`. One promise for each window: `each_window.py`.
 - Two-level aggregation: `preaggregate.py`, `reducing.py`, `flush.py`; the table is `operators/groups/partial_table.py`.
+  On the way to other processes: `gathering.py`.
 
 Decisions are in `DECISIONS.md` beside this file. The laws are in `tests/operators/aggregate`.
 """

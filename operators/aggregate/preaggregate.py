@@ -10,24 +10,26 @@ bound: ``wid < min(W, least held)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from oop.frozen import frozen
+from oop.kernels.steps import ProgramCode
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush
+from oop.operators.aggregate.gathering_operator import GatheringOperator
+from oop.operators.aggregate.low_level import LowLevelHalf
 from oop.operators.aggregate.reducing import HERE, Reducing
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MIN, as_int64
-from oop.operators.core.oldest import show_window
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Operator
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Spec
+from oop.operators.core.writing import ProgramWriter, Unwritten
 from oop.operators.windows.bucket import WID_START
-from oop.punctuation import Punctuation
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance
 
@@ -52,8 +54,20 @@ class Preaggregate(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried({WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys}, holds=True)
 
+    @property
+    def gathers(self) -> bool:
+        """Does no partial wait until it is in the way of another one?"""
+        flush = self.flush
+        return flush.slots is None and not (flush.m or flush.i or self.in_order or self.of.grid.overlaps)
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode:
+        if not self.gathers:
+            raise Unwritten("its table lets partials make way for others")
+        writer.parts = False  # rows are parted when they are reduced
+        return self.of.write(writer, inputs)
+
     def start(self, context: Context) -> Operator:
-        return PreaggregateOperator(self, context)
+        return GatheringOperator(self, context, self.of) if self.gathers else PreaggregateOperator(self, context)
 
     def describe(self) -> str:
         return f"Preaggregate {self.flush if not self.in_order else self._in_order}"
@@ -64,17 +78,11 @@ class Preaggregate(Spec):
         return f"in-order slow-flush, {size}, at most 1 window late"
 
 
-class PreaggregateOperator(Operator):
-    shows_open = True
-
+class PreaggregateOperator(LowLevelHalf):
     def __init__(self, spec: Preaggregate, context: Context) -> None:
-        super().__init__(spec, context)
+        super().__init__(spec, context, spec.of, 1 if spec.in_order else spec.flush.m)
         self.spec = spec
-        partials = spec.of.partials(context.inputs)
-        assert partials is not None
-        self.partials = partials
-        self.reducing = Reducing(partials, spec.flush, HERE, spec.in_order)
-        self.m = 1 if spec.in_order else spec.flush.m
+        self.reducing = Reducing(self.partials, spec.flush, HERE, spec.in_order)
         self.reducing.batch_rows = context.batch_rows
         self._saved = False
 
@@ -90,9 +98,13 @@ class PreaggregateOperator(Operator):
     def note(self) -> str:  # type: ignore[override]
         return self.reducing.note
 
+    @property
+    def panes(self) -> Collection[int]:
+        return () if self.reducing.table is None else self.reducing.table.panes
+
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         yield from self.reducing.take(batch)
-        yield from self._promises()  # partials that have left may have held a promise back
+        yield from self.promises()  # partials that have left may have held a promise back
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         if not self.ports.advance(advance, port):
@@ -107,39 +119,12 @@ class PreaggregateOperator(Operator):
             if self.m and not self.spec.in_order:  # what the next window's promise will flush
                 self.reducing.due(self._pane_of(bound - self.m + 1))
             yield from self.reducing.settle()
-        yield from self._promises()
+        yield from self.promises()
 
     def _pane_of(self, bound: int) -> int:
         """A bound on windows as a bound on panes, or on windows where these do not slide: partials below it belong
         to a window below ``bound``."""
-        held = () if self.reducing.table is None else self.reducing.table.panes
-        return max((pane + 1 for pane in held if self.partials.first_wid(pane) < bound), default=INT64_MIN)
-
-    def _promises(self) -> Iterator[Element]:
-        """Promise as far as nothing is held below the bound."""
-        least = self.reducing.least()
-        if least is None:
-            yield from self.ports.whole()
-            return
-        bound = min(as_int64(self.ports.frontiers[0].bound(WID_START)), self.partials.first_wid(least))
-        if bound > as_int64(self.ports.out.bound(WID_START)):
-            promise = Punctuation({WID_START: bound})
-            if self.ports.out.advance(promise):
-                yield promise
-
-    def open_results(self) -> Iterator[pa.RecordBatch]:
-        """The windows that something is held of."""
-        if self.reducing.table is not None:
-            held = [self.partials.first_wid(pane) for pane in sorted(self.reducing.table.panes)]
-            yield pa.record_batch({WID_START: pa.array(held, pa.int64())})
-
-    def oldest(self) -> Held | None:
-        least = self.reducing.least()
-        if least is None:
-            return None
-        grid, wid = self.spec.of.grid, self.partials.first_wid(least)
-        what = f"window {show_window(grid.start(wid), grid.end(wid), self.spec.of.time)}"
-        return Held(what, 0, Punctuation({WID_START: wid + 1 + self.m}))
+        return max((pane + 1 for pane in self.panes if self.partials.first_wid(pane) < bound), default=INT64_MIN)
 
     def save(self) -> Iterator[Part]:
         """Save the whole table, which has a fixed size."""

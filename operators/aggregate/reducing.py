@@ -37,15 +37,12 @@ class Sizing:
 
 HERE = Sizing(1 << 14, 1 << 16, 1 / 8, 0.2)
 """In one process, where a look-up that misses the cache costs more than it saves."""
-WORKERS = Sizing(1 << 16, 1 << 17, 1 / 4, 0.5)
-"""On the way to other processes: a row is encoded and shuffled. Larger tables, which each task would have to grow anew,
-cost more than that (`benchmarks/spark.py`: 260,000 groups)."""
 
 
 class Reducing:
     """``table`` is None while rows pass, and before the first row."""
 
-    def __init__(self, partials: Partials, flush: Flush, sizing: Sizing = WORKERS, in_order: bool = False) -> None:
+    def __init__(self, partials: Partials, flush: Flush, sizing: Sizing = HERE, in_order: bool = False) -> None:
         self.partials, self.sizing = partials, sizing
         self.slots = flush.slots
         self.discipline = Discipline(in_order, 0 if in_order else flush.i, flush.next_slot)

@@ -58,6 +58,8 @@ class Operator:
     """Where it keeps the rows that it sets aside (`operators/source/ledger.py`), if it sets any aside."""
     shows_open = False
     """Can it give its open results (`open_results`)?"""
+    leaves_when_filled = False
+    """May rows that a program brings let something leave, without a promise?"""
     holds_state = True
     """Does it hold rows or memory that is to be accounted for?"""
 
@@ -91,6 +93,10 @@ class Operator:
     def targets(self) -> Any:
         """Where a program puts rows, if its spec writes one (`Spec.write`)."""
         raise TypeError(f"{type(self).__name__} takes no rows from a program")
+
+    def filled(self) -> Iterable[Element]:
+        """What leaves because a program has put rows there. Called after each train if it ``leaves_when_filled``."""
+        return ()
 
     @property
     def buffered_rows(self) -> int:

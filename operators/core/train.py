@@ -111,6 +111,23 @@ def trains(elements: Iterator[Element], rows: int) -> Iterator[Train]:
         yield train
 
 
+def begin_of(train: Train, rows: int) -> tuple[Train, Train]:
+    """The first so many rows of a train, with the promises up to them, and the rest; a batch may be cut in two.
+
+    >>> batch = pa.record_batch({"ts": [1, 2]})
+    >>> [[len(e) for e in part] for part in begin_of([batch, batch, batch], 3)]
+    [[2, 1], [1, 2]]
+    """
+    for place, element in enumerate(train):
+        if not isinstance(element, pa.RecordBatch):
+            continue
+        if rows < element.num_rows:
+            first = [element.slice(0, rows)] if rows else []
+            return [*train[:place], *first], [element.slice(rows), *train[place + 1 :]]
+        rows -= element.num_rows
+    return train, []
+
+
 @contextmanager
 def closing_if_possible(iterator: Iterator[Any]) -> Iterator[None]:
     """A generator that is not read to its end is closed, so that its ``finally`` runs now, not some time later."""

@@ -31,6 +31,7 @@ class InnerSuperbox:
         self.handed_out = None
         if superbox.rows is not None:
             self.handed_out = HandedOut(superbox.rows)
+        if superbox.rows is not None or self.last.operator.leaves_when_filled:
             self.first.exits = [*self.first.outputs, *self.last.outputs]
         self.program = dispatch.kernels().TrainProgram(superbox.code)
         self._guard = GuardState()  # there is nothing to judge
@@ -65,6 +66,8 @@ class InnerSuperbox:
             program.finish()
             self._passages.count(program.counts.tolist())
             self.last.seconds += perf_counter() - begin
+        if self.last.operator.leaves_when_filled:
+            self.last.emit(self.last.operator.filled)
         if self.handed_out is not None:
             self.last.emit(self.handed_out.rows([batch], program).until, None)
         self.last.measure()

@@ -38,8 +38,11 @@ class RunningSuperbox:
         operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
         targets = [one.targets() for one in operators] if superbox.has_state else [NoTargets()]
         self.lanes = Lanes(targets, superbox, pool)
-        self._fits = superbox.code is None or superbox.code.sessions is None  # only sessions may take no rows now
-        if superbox.rows is not None:
+        gathers = self.sharded is None and operator.leaves_when_filled
+        self._filled = operator.filled if gathers else None
+        # only sessions and partial aggregates may take no rows now
+        self._fits = superbox.code is None or (superbox.code.sessions is None and not gathers)
+        if superbox.rows is not None or gathers:
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
         self._order = RowOrder(boxes, superbox)
@@ -84,7 +87,11 @@ class RunningSuperbox:
         if version != self._measured:  # otherwise no group has come
             self._measured = version
             self.state.measure()
-        quiet = self._go_on()
+        left = self.state.batches_out
+        if self._filled is not None:
+            self.state.emit(self._filled)
+        quiet = self.state.batches_out == left
+        quiet &= self._go_on()
         self.is_quiet = self._order.reach(guard.guard) and quiet and not self._was_odd
         return rows
 

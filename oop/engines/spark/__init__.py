@@ -17,13 +17,15 @@ Way in. Read `engine.py`, which has what users call, then `stages.py`, then `dat
    has a policy and a guard for each channel, all in one worker, because a new channel starts at what all channels have
    promised.
 3. `passage.py` is the way from a producer to the next stage: rows pass the operators that pass rows, then the partial
-   aggregate of the next stage (`Spec.partials`, `operators/aggregate/reducing.py`), are parted by key
-   (`operators/core/exchange.py`) and encoded (`cells.py`).
-4. A stage (`runner.py`) is an operator with state on one shard, which takes rows first, then promises. The stage keeps
-   what each producer has promised and translates that through the plan (`Stages.port_frontier`). Promises are never
-   pushed through operators that pass rows. `processor.py` keeps the running operator in the worker, `stored_parts.py`
-   keeps its parts in Spark's state store. The operator is used again only if the store holds the version that it saved.
-   A shard that moves to another worker of the machine is loaded from a local copy of that version.
+   aggregates of the next stage (`Spec.partials`, `operators/aggregate/gathering.py`), are parted by key
+   (`operators/core/exchange.py`) and encoded (`cells.py`). From a source to these partial aggregates one program takes
+   many rows at a time (`programs.py`, `oop/plan/stage_programs.py`), if they can be written as steps.
+4. A stage (`runner.py`) is an operator with state on one shard, which takes rows first, then promises. Where rows come
+   unreduced into groups, a program takes them. The stage keeps what each producer has promised and translates that
+   through the plan (`Stages.port_frontier`). Promises are never pushed through operators that pass rows. `processor.py`
+   keeps the running operator in the worker, `stored_parts.py` keeps its parts in Spark's state store. The operator is
+   used again only if the store holds the version that it saved. A shard that moves to another worker of the machine is
+   loaded from a local copy of that version.
 5. The last stage puts the result out as rows (`finishing.py`; `types.py` replaces types that Spark lacks). Where that
    is not possible, cells are decoded. Counts go into the query's progress.
 
@@ -53,5 +55,7 @@ Decisions that keep answers exact. Each has a test in `tests/oop_/engines/spark`
   because the user starts the query later.
 - A batch is one micro-batch: everything is held until the end.
 - Saved parts are sealed with a checksum, because otherwise a single wrong bit on a disk would give a wrong answer.
+- A program pays where it ends at groups. Rows that it hands out, or takes into sessions or a dedup, cost as much or
+  more with it as without, because batches are large here and are made anew for the shuffle. So there is none for these.
 - Operators that look at the clock, and `oop.arrival()`, are refused.
 """

@@ -15,6 +15,7 @@ from oop.errors import OopError, WrongArgument
 from oop.plan.graph import Node
 from oop.plan.graph import sources as sources_of
 from oop.plan.preaggregating import notes
+from oop.plan.stage_programs import stage_program_notes
 from oop.site import user_line
 
 _BUILDING = threading.RLock()  # one plan at a time, because settings and the data source's name belong to the session
@@ -86,10 +87,13 @@ class Spark:
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
         >>> counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
-        >>> print(counts.explain(engine=oop.Spark()).splitlines()[0].split("; ")[1])
-        preaggregated by the workers that have the rows
+        >>> print(*counts.explain(engine=oop.Spark()).splitlines()[0].split("; ")[1:], sep=", ")
+        preaggregated by the workers that have the rows, one program with Source, Bucket
         """
-        return notes(root, shuffles=True)
+        found = notes(root, shuffles=True)
+        for node, note in stage_program_notes(root).items():
+            found[node] = f"{found[node]}; {note}" if node in found else note
+        return found
 
     def run(self, root: Node, *, to: Any = None) -> Any:
         """Start a query that writes to the sink ``to``, or (None) to a table in memory. The query that is returned is

@@ -12,9 +12,8 @@ from oop.engines.spark.cells import METRIC, PROMISES, ROWS, Cell, encode_batch, 
 from oop.engines.spark.failures import located
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.operators.aggregate.flush import Flush
-from oop.operators.aggregate.reducing import Reducing
-from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS, as_one, cut, in_runs
+from oop.operators.aggregate.gathering import Gathering
+from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS, as_one, in_runs, resized
 from oop.operators.core.exchange import part_batches
 from oop.operators.core.marks import route_of, without_route
 from oop.plan.graph import Node
@@ -42,12 +41,28 @@ class Passage:
     def push(self, batch: pa.RecordBatch) -> Iterator[Cell]:
         """Take rows in. Cells leave as soon as enough rows have gathered."""
         for target, port, piece in self._arrivals(self.node, batch):
-            lane = self.lanes.get((target, port))
-            if lane is None:
-                lane = self.lanes[target, port] = _Lane(self.stages, target, port)
+            lane = self._lane(target, port)
             lane.take(piece)
             if lane.is_full:
                 yield from self._ship(target, port, lane)
+
+    def gathering(self, stage: Node) -> Gathering | None:
+        """Where the rows for a stage of one input become partial aggregates, if they do. A program may fill it."""
+        return self._lane(self.stages.number(stage), 0).gathering
+
+    def gathered(self, stage: Node) -> Iterator[Cell]:
+        """A program has put rows into the partial aggregates for a stage."""
+        target = self.stages.number(stage)
+        lane = self._lane(target, 0)
+        lane.gathered()
+        if lane.is_full:
+            yield from self._ship(target, 0, lane)
+
+    def _lane(self, target: int, port: int) -> _Lane:
+        lane = self.lanes.get((target, port))
+        if lane is None:
+            lane = self.lanes[target, port] = _Lane(self.stages, target, port)
+        return lane
 
     def flush(self) -> Iterator[Cell]:
         """Give everything that has been gathered."""
@@ -105,7 +120,7 @@ class _Lane:
     def __init__(self, stages: Stages, target: int, port: int) -> None:
         self.columns: list[str] | None = None
         self.by: tuple[str, ...] | None = None
-        self.reducing: Reducing | None = None
+        self.gathering: Gathering | None = None
         self.shards = stages.shards
         self.waiting: list[pa.RecordBatch] = []
         self.rows = 0  # how many rows wait
@@ -115,7 +130,7 @@ class _Lane:
             self.by = stages.shard_columns(target, port)
             partials = node.spec.partials(node.input_schemas())
             if partials is not None and not node.spec.forbids_partials:
-                self.reducing = Reducing(partials, Flush())
+                self.gathering = Gathering(partials)
 
     @property
     def sharded(self) -> bool:
@@ -128,7 +143,12 @@ class _Lane:
     def take(self, batch: pa.RecordBatch) -> None:
         if self.columns is not None:
             batch = batch.select(self.columns)
-        self._wait([batch] if self.reducing is None else self.reducing.take(batch))
+        self._wait([batch] if self.gathering is None else self.gathering.take(batch))
+
+    def gathered(self) -> None:
+        """A program has put rows into the partial aggregates."""
+        assert self.gathering is not None
+        self._wait(self.gathering.settle())
 
     def _wait(self, batches: Iterable[pa.RecordBatch]) -> None:
         for batch in batches:
@@ -137,17 +157,18 @@ class _Lane:
 
     def close(self) -> None:
         """No more rows follow: let the partial aggregates that are still held join the rows that wait."""
-        if self.reducing is not None:
-            self._wait(self.reducing.drain())
+        if self.gathering is not None:
+            self._wait(self.gathering.drain())
 
     def drain(self) -> Iterator[list[pa.RecordBatch]]:
         """Batches that can be parted together: of one schema and with the same marks."""
         batches, self.waiting, self.rows = self.waiting, [], 0
-        for run in map(as_one, in_runs(batches)):
-            if self.columns is not None or len(run) > 1:
-                yield run
-            else:  # it goes to the result, where no operator cuts it any more
-                yield list(cut(run[0], BATCH_ROWS))
+        if self.columns is None:  # they go to the result, where no operator cuts them any more
+            yield from ([batch] for run in in_runs(batches) for batch in resized(run, BATCH_ROWS))
+        elif self.sharded:  # the parts are joined anyway
+            yield from in_runs(batches)
+        else:
+            yield from map(as_one, in_runs(batches))
 
     def part(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
         assert self.by is not None

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.clocks import Clock
+from oop.engines.spark import programs
 from oop.engines.spark.blocks import Block, Files, Listing, Position, following, read_block
 from oop.engines.spark.cells import FRONTIER, LATE, WITHOUT_TIME, Cell
 from oop.engines.spark.failures import located
@@ -30,7 +31,9 @@ from oop.frozen import frozen
 from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.context import Context
 from oop.operators.core.train import trains
+from oop.operators.core.writing import Unwritten
 from oop.operators.source.operator import InputOperator
+from oop.plan.stage_programs import passage_code
 from oop.punctuation import END, Punctuation
 
 
@@ -205,8 +208,12 @@ def read_split(reading: SourceReading, split: InputSplit) -> Iterator[Cell]:
         schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
         operator = InputOperator(node.source, Context([schema], interests=[]))  # the planner makes the promises
         load_state(operator, split.state)
+        program = _program(reading, split, operator, passage)
         blocks = (read_block(block, node.input_schemas()[0], schema.names) for block in split.blocks)
         for train in trains(chain.from_iterable(blocks), BATCH_ROWS):
+            if program is not None:
+                yield from program.take(train)
+                continue
             for element in operator.process_train(train):
                 if isinstance(element, pa.RecordBatch):
                     yield from passage.push(element)
@@ -221,3 +228,17 @@ def read_split(reading: SourceReading, split: InputSplit) -> Iterator[Cell]:
         yield passage.metric(WITHOUT_TIME, ledger.without_time)
     if split.bound is not None:
         yield passage.metric(FRONTIER, split.bound)
+
+
+def _program(
+    reading: SourceReading, split: InputSplit, operator: InputOperator, passage: Passage
+) -> programs.SourceProgram | None:
+    """The program for the rows of a task, if there is one, and enough rows to begin it."""
+    if sum(block.rows for block in split.blocks) < programs.FEW:
+        return None
+    stages = reading.stages
+    try:
+        code = passage_code(stages.root, stages.producers[reading.number], operator.output)
+    except Unwritten:
+        return None
+    return programs.SourceProgram(code, operator, passage)

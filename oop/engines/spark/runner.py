@@ -6,12 +6,13 @@ This module knows nothing of Spark; `processor.py` keeps the parts in Spark's st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
+from oop.engines.spark import programs
 from oop.engines.spark.cells import (
     BYTES,
     FRONTIER,
@@ -27,16 +28,20 @@ from oop.engines.spark.cells import (
 from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
+from oop.engines.spark.programs import StageProgram
 from oop.engines.spark.stages import Stages
 from oop.operators.core.batches import BATCH_ROWS, as_one, in_runs
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.writing import Unwritten
 from oop.operators.source.ledger import Ledger
 from oop.operators.source.numbers import SEQ
+from oop.plan.stage_programs import stage_code
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.group_promises import one_by_one
 
 GIVEN = "given"
+_TAKEN = 1 << 20  # about so many rows are taken together, because that many are in memory
 
 
 class StageRunner:
@@ -53,6 +58,7 @@ class StageRunner:
         self.batches = 0
         self.node = stages.producers[number]
         self.operator = stages.start(self.node)
+        self._programs: dict[pa.Schema, StageProgram | None] = {}
         self.given = {i: [Frontier() for _ in range(stages.workers(i))] for i in stages.senders(number)}
         self.heard = [Frontier() for _ in self.node.inputs]
         self.out = Frontier()
@@ -90,8 +96,7 @@ class StageRunner:
         with located(self.node):
             rows = sorted((c for c in cells if c.kind == ROWS), key=lambda c: c.order)
             for port, group in groupby(rows, key=lambda c: c.port):
-                for batch in batches_of(group):
-                    yield from self.operator.process_batch(batch, port)
+                yield from self._take(port, map(decode, (c.body for c in group)))
             for cell in sorted((c for c in cells if c.kind == PROMISES), key=lambda c: c.order):
                 workers = self.given[cell.sender]
                 frontier = workers[0 if len(workers) == 1 else cell.split]  # a source's splits share one frontier
@@ -102,6 +107,28 @@ class StageRunner:
                 new = list(heard.advance_to(self.stages.port_frontier(self.number, port, known)))
                 if new:
                     yield from self.operator.process_punctuation(new, port)
+
+    def _take(self, port: int, batches: Iterable[pa.RecordBatch]) -> Iterator[Element]:
+        """Take the rows of a port in: all of them in one call, where a program can."""
+        for run in in_runs(batches, _TAKEN):
+            program = self._program_for(run)
+            if program is not None:
+                yield from program.take(run)
+                continue
+            for batch in joined(run):
+                yield from self.operator.process_batch(batch, port)
+
+    def _program_for(self, run: Sequence[pa.RecordBatch]) -> StageProgram | None:
+        """The program that takes batches like these. It is written when there are many rows for the first time."""
+        schema = run[0].schema
+        if schema.metadata is not None:
+            return None
+        if schema not in self._programs and sum(map(len, run)) >= programs.FEW:
+            try:
+                self._programs[schema] = StageProgram(stage_code(self.stages.root, self.node, schema), self.operator)
+            except Unwritten:
+                self._programs[schema] = None
+        return self._programs.get(schema)
 
     def save(self) -> Iterator[Part]:
         """The operator's parts that changed since the last save, and what has been promised."""
@@ -127,7 +154,12 @@ class StageRunner:
 
 def batches_of(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
     """The batches of cells. Small batches in a row with the same schema and marks are joined."""
-    for run in in_runs((decode(cell.body) for cell in cells), BATCH_ROWS):
+    return joined(decode(cell.body) for cell in cells)
+
+
+def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches in a row with the same schema and marks as one."""
+    for run in in_runs(batches, BATCH_ROWS):
         yield from as_one(run)
 
 

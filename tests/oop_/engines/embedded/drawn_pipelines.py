@@ -143,7 +143,8 @@ def drawn_window(rng: random.Random, time: pa.DataType) -> Any:
     return oop.tumbling(units(width, time), units(offset, time))
 
 
-def drawn_stream(seed: int) -> tuple[oop.Stream, random.Random]:
+def drawn_stream(seed: int, live: bool = True) -> tuple[oop.Stream, random.Random]:
+    """A stream, and the random numbers that come next. With ``live`` some inputs are iterators."""
     rng = random.Random(seed)
     time = rng.choice(list(TIMES.values()))
     batches = drawn_batches(rng, time)
@@ -153,7 +154,7 @@ def drawn_stream(seed: int) -> tuple[oop.Stream, random.Random]:
         for i, batch in enumerate(batches):
             elements += [batch, oop.Punctuation({"ts": 10.0 * i if time == pa.float64() else 10 * i})]
         batches, policy = elements, oop.punctuated()
-    data: Any = batches if rng.random() < 0.6 else lambda: iter(batches)
+    data: Any = batches if rng.random() < 0.6 or not live else lambda: iter(batches)
     schema = next(b for b in batches if isinstance(b, pa.RecordBatch)).schema
     nulls = rng.choice(["raise", "aside"])
     return oop.source(data, time="ts", punctuate=policy, schema=schema, nulls=nulls, name="drawn"), rng

@@ -138,9 +138,10 @@ class Simulated:
 
 
 def _said(cells: Iterable[Cell]) -> list[Any]:
-    """What cells say, in their order. Memory under a null may differ, and how much of it was taken."""
+    """What cells say, in their order. Memory under a null may differ, and how much of it was taken. As text, a NaN is
+    like another."""
     kept = (c for c in cells if not (c.kind == METRIC and c.number == BYTES))
-    return [(c[:8], decode(c.body).to_pylist() if c.kind == ROWS else c.body) for c in kept]
+    return [(c[:8], repr(decode(c.body).to_pylist()) if c.kind == ROWS else c.body) for c in kept]
 
 
 def _shipped(value: Any) -> Any:
