@@ -70,8 +70,8 @@ def encode_text(arrays: Sequence[pa.Array]) -> list[Coded]:
 
 
 class KeyTable:
-    """Dense ids for keys of any kinds; see `GroupTable`, which holds keys that are numbers. ``grows_little`` is for keys
-    that take most of the memory of what they belong to.
+    """Dense ids for keys of any kinds; see `GroupTable`, which holds keys that are numbers. ``grows_little`` is for
+    keys that take most of the memory of what they belong to.
 
     >>> table = KeyTable(["bytes", "int"])
     >>> table.map([views.column(pa.array(["a", "b", "a"])), views.column(pa.array([1, 1, 1]))], 3)

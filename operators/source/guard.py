@@ -156,9 +156,9 @@ def _are_few_steps(bounds: np.ndarray, start: int, every: int) -> bool:
     return int(bounds[-1]) // every - int(bounds[start]) // every < len(bounds) // ROWS_A_STEP
 
 
-def _steps(bounds: np.ndarray, start: int, every: int, promised: int | None) -> Iterator[int]:
+def _steps(bounds: np.ndarray, start: int, every: int, promised: int | float | None) -> Iterator[int]:
     """The rows from ``start`` on whose bound is the first to reach a new step."""
-    step = int(bounds[start]) // every - 1 if promised is None else promised // every
+    step = int(bounds[start]) // every - 1 if promised is None else int(promised // every)
     last = int(bounds[-1]) // every
     while step < last:
         start += int(np.searchsorted(bounds[start:], (step + 1) * every))
