@@ -25,7 +25,7 @@ FOUR_KEYS = "oop, four key columns"
 ROW_BYTES = 16  # a time and a key
 LIMIT = 1.25 * (ROW_BYTES + 8)
 COLUMNS = 4  # of a key that does not fit a word
-COLUMNS_LIMIT = 60
+COLUMNS_LIMIT = 48
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,19 @@
 
 #include "fetch.h"
 #include "join_rows.h"
+#include "join_spans.h"
 
-/* A probing row: its word, and the first time that it meets, with how far the last one is from there; of floats, its
-   own time. Of narrow rows, times count from the base on. */
+/* A row that probes a table with wide rows: its word, and the first time that it meets, with how far the last one is
+   from there; of floats, its own time. */
 typedef struct {
     uint64_t word, time, width;
 } seeker;
 
-/* The probing rows of a chunk. */
+/* The probing rows of a chunk, of a table with wide rows, or with narrow ones. */
 typedef struct {
+    const uint64_t *words;
     seeker rows[CHUNK];
-    uint32_t chains[CHUNK]; /* all bits, or none of a row that meets no time at all */
+    narrow_spans spans; /* `chains` are also those of wide rows */
     const oop_float_reach *reach; /* NULL: times are whole */
 } probing;
 
@@ -26,9 +28,11 @@ static inline double as_real(uint64_t bits) {
 }
 
 /* Does this row meet that one? There is no branch, because the answer cannot be predicted. */
-EACH int meets(const seeker *own, const oop_float_reach *reach, int narrow, const oop_join_links *row) {
-    int same = word_of(row, narrow) == own->word;
-    uint64_t time = time_of(row, narrow, 0);
+EACH int meets(const probing *chunk, uint64_t j, const oop_float_reach *reach, int narrow, const oop_join_links *row) {
+    if (narrow) return meets_narrow(&chunk->spans, j, (const oop_narrow_row *)row);
+    const seeker *own = &chunk->rows[j];
+    int same = word_of(row, 0) == own->word;
+    uint64_t time = time_of(row, 0, 0);
     if (!reach) return same & (time - own->time <= own->width);
     double apart = as_real(time) - as_real(own->time);
     int from = reach->low_open ? apart > reach->low : apart >= reach->low;
@@ -37,7 +41,7 @@ EACH int meets(const seeker *own, const oop_float_reach *reach, int narrow, cons
 }
 
 /* Fills in the times that a row of time t meets. Returns whether there are any: a reach may lead beyond all times. */
-static inline int find_span(const oop_reach *reach, int64_t t, uint64_t base, seeker *own) {
+static inline int find_span(const oop_reach *reach, int64_t t, seeker *own) {
     int64_t first = INT64_MIN, last = INT64_MAX;
     int any = 1;
     if (reach->low != INT64_MIN && __builtin_add_overflow(t, reach->low, &first)) {
@@ -48,7 +52,7 @@ static inline int find_span(const oop_reach *reach, int64_t t, uint64_t base, se
         any &= reach->high > 0;
         last = INT64_MAX;
     }
-    own->time = (uint64_t)first - base;
+    own->time = (uint64_t)first;
     own->width = (uint64_t)last - (uint64_t)first;
     return any & (first <= last);
 }
@@ -72,9 +76,9 @@ EACH int probe_rounds(const oop_join_table *table, int narrow, const probing *ch
             const uint64_t now = at[k], j = now >> 32;
             const oop_join_links *row = row_at(&own, narrow, (uint32_t)now);
             const uint64_t older = row->older;
-            FETCH(row_at(&own, narrow, older));
+            FETCH_NEAR(row_at(&own, narrow, older));
             met[pairs] = now; /* overwritten by the next, unless they met */
-            pairs += meets(&chunk->rows[j], reach, narrow, row);
+            pairs += meets(chunk, j, reach, narrow, row);
             at[left] = j << 32 | older; /* likewise, unless the chain goes on */
             left += older != 0;
         }
@@ -99,7 +103,7 @@ EACH int probe_chains(const oop_join_table *table, int narrow, const probing *ch
         const oop_join_links *row;
         for (uint32_t at = heads[j]; at; at = row->older) {
             row = row_at(table, narrow, at);
-            if (!meets(&chunk->rows[j], chunk->reach, narrow, row)) continue;
+            if (!meets(chunk, (uint64_t)j, chunk->reach, narrow, row)) continue;
             if (pairs == room) return OOP_FULL;
             mine[pairs] = begin + j;
             theirs[pairs++] = (int64_t)at - 1;
@@ -117,11 +121,11 @@ EACH int probe_chunk(const oop_join_table *table, int narrow, const probing *chu
     uint32_t heads[CHUNK];
     uint64_t places[CHUNK];
     for (int j = 0; j < m; j++) {
-        places[j] = head_of(table, chunk->rows[j].word, shift);
+        places[j] = head_of(table, chunk->words[j], shift);
         FETCH(&table->heads[places[j]]);
     }
     for (int j = 0; j < m; j++) {
-        heads[j] = table->heads[places[j]] & chunk->chains[j];
+        heads[j] = table->heads[places[j]] & chunk->spans.chains[j];
         FETCH(row_at(table, narrow, heads[j]));
     }
     if (room - *found >= OOP_ROUND_PAIRS) {
@@ -139,16 +143,20 @@ EACH int probe_chunk(const oop_join_table *table, int narrow, const probing *chu
 EACH int probe_whole(const oop_join_table *table, int narrow, const uint64_t *words, const int64_t *times, int64_t n,
                      const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                      int64_t *done) {
-    const uint64_t base = narrow ? (uint64_t)table->base : 0;
     probing chunk;
     int code = OOP_OK;
     chunk.reach = NULL;
     while (*done < n && code == OOP_OK) {
         int64_t begin = *done;
         int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
-        for (int j = 0; j < m; j++) {
-            chunk.rows[j].word = words[begin + j];
-            chunk.chains[j] = find_span(reach, times[begin + j], base, &chunk.rows[j]) ? UINT32_MAX : 0;
+        chunk.words = words + begin;
+        if (narrow) {
+            find_narrow_spans(table, words + begin, times + begin, m, reach, &chunk.spans);
+        } else {
+            for (int j = 0; j < m; j++) {
+                chunk.rows[j].word = words[begin + j];
+                chunk.spans.chains[j] = find_span(reach, times[begin + j], &chunk.rows[j]) ? UINT32_MAX : 0;
+            }
         }
         code = probe_chunk(table, narrow, &chunk, NULL, m, begin, mine, theirs, room, found, done);
     }

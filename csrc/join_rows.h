@@ -61,12 +61,11 @@ static inline uint64_t head_of(const oop_join_table *table, uint64_t word, int s
     return scatter(fold_multiply(word ^ table->seed, table->factor)) >> 1 >> shift;
 }
 
-/* The link that leads to a row: of its newer neighbour, or its head. Both are computed, so that no branch must be
-   predicted. */
-EACH uint32_t *link_to(const oop_join_table *table, int narrow, const oop_join_links *row, int shift) {
-    uint32_t *head = &table->heads[head_of(table, word_of(row, narrow), shift)];
-    uint32_t *newer = &row_at(table, narrow, row->newer)->older;
-    return row->newer ? newer : head;
+/* The link that leads to a row: of its newer neighbour, or the head of its chain. Both are computed, so that no branch
+   must be predicted. */
+EACH uint32_t *link_to(const oop_join_table *table, int narrow, const oop_join_links *row, uint32_t *head) {
+    const uintptr_t newer = (uintptr_t)&row_at(table, narrow, row->newer)->older, none = (uintptr_t)!row->newer - 1;
+    return (uint32_t *)((newer & none) | ((uintptr_t)head & ~none));
 }
 
 #endif

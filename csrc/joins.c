@@ -95,6 +95,7 @@ int oop_join_widen(oop_join_table *table, void *rows) {
 
 EACH int remove_rows(oop_join_table *table, int narrow, const int64_t *places, int64_t n, int64_t *done) {
     const int shift = shift_of(table->size);
+    uint32_t *heads[CHUNK];
     for (*done = 0; *done < n;) {
         int64_t first = *done;
         int m = n - first < CHUNK ? (int)(n - first) : CHUNK;
@@ -106,14 +107,15 @@ EACH int remove_rows(oop_join_table *table, int narrow, const int64_t *places, i
             if (!has_row(table, narrow, places[first + j])) continue;
             const oop_join_links *row = row_at(table, narrow, (uint64_t)places[first + j] + 1);
             FETCH(row_at(table, narrow, row->older));
-            FETCH(link_to(table, narrow, row, shift));
+            heads[j] = &table->heads[head_of(table, word_of(row, narrow), shift)];
+            FETCH(link_to(table, narrow, row, heads[j]));
         }
         for (int j = 0; j < m; j++, ++*done) {
             int64_t place = places[first + j];
             if (!has_row(table, narrow, place)) return OOP_ROW_OUTSIDE;
             oop_join_links *row = row_at(table, narrow, (uint64_t)place + 1);
             row_at(table, narrow, row->older)->newer = row->newer;
-            *link_to(table, narrow, row, shift) = row->older;
+            *link_to(table, narrow, row, heads[j]) = row->older;
             row->newer = NO_ROW;
         }
     }
@@ -208,10 +210,11 @@ int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, con
     while (*done < n && code == OOP_OK) {
         int64_t begin = *done;
         int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
+        chunk.words = words + begin;
         for (int j = 0; j < m; j++) {
             chunk.rows[j].word = words[begin + j];
             memcpy(&chunk.rows[j].time, &times[begin + j], 8);
-            chunk.chains[j] = UINT32_MAX;
+            chunk.spans.chains[j] = UINT32_MAX;
         }
         code = probe_chunk(table, 0, &chunk, reach, m, begin, mine, theirs, room, found, done);
     }

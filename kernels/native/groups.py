@@ -37,6 +37,7 @@ LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
 MOST_PLACES = 2**32
 MOST_GROUPS = MOST_PLACES * LOAD_NUMERATOR // LOAD_DENOMINATOR
 SMALL = 65_536  # groups up to which a table grows to four times its size
+LITTLE = 4_096  # groups from which the columns of a table that grows little do so
 
 _ENTRY = ffi.sizeof("oop_entry")
 # Secrets of this process: keys that meet in one place here need not do so in another process.
@@ -167,6 +168,8 @@ class GroupTable(GroupTableBase):
             entries = huge_array(size * _ENTRY)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)
+        if self.grows_little:
+            wanted = min(wanted, max(groups + groups // 4, LITTLE))
         self._make_room(min(wanted, _groups_in(size)))
 
     def _point_entries(self, entries: Array) -> None:

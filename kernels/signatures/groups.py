@@ -29,6 +29,10 @@ class GroupTableBase(KernelWithState):
     (4, array([7, 7, 0, 8]), array([ True,  True, False,  True]))
     """
 
+    grows_little = False
+    """Do the columns of its keys grow by a quarter, and not to twice their size? They are copied more often then, and
+    have less room to spare."""
+
     def __init__(self, kinds: Sequence[str]) -> None:
         for kind in kinds:
             if kind not in DTYPES:

@@ -70,7 +70,8 @@ def encode_text(arrays: Sequence[pa.Array]) -> list[Coded]:
 
 
 class KeyTable:
-    """Dense ids for keys of any kinds; see `GroupTable`, which holds keys that are numbers.
+    """Dense ids for keys of any kinds; see `GroupTable`, which holds keys that are numbers. ``grows_little`` is for
+    keys that take most of the memory of what they belong to.
 
     >>> table = KeyTable(["bytes", "int"])
     >>> table.map([views.column(pa.array(["a", "b", "a"])), views.column(pa.array([1, 1, 1]))], 3)
@@ -79,7 +80,9 @@ class KeyTable:
     ['a', 'b']
     """
 
-    def __init__(self, kinds: Sequence[str], kernels: dispatch.Kernels | None = None) -> None:
+    def __init__(
+        self, kinds: Sequence[str], kernels: dispatch.Kernels | None = None, grows_little: bool = False
+    ) -> None:
         self.kernels = kernels = kernels or dispatch.kernels()
         self.kinds = list(kinds)
         self.texts = {}
@@ -90,6 +93,7 @@ class KeyTable:
             self.texts = {i: kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
             codes = [] if self.alone else [CODE if k == TEXT else k for k in kinds]
         self.codes = kernels.GroupTable(codes)
+        self.codes.grows_little = grows_little
         self.ids = self.texts[0] if self.alone else self.codes
         """The table whose ids are those of the keys. A caller that only counts keys asks it, which spares a call."""
 

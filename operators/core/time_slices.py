@@ -79,9 +79,10 @@ class TimeSlices(Slicing):
         while self.shift < WIDEST and (len(numbers) > SPREAD or len(self._pieces) > MOST):
             self._widen()
             numbers, order, starts = order_slots(slots, self.shift)
-        ordered = places.astype(np.uint32)
         if order is not None:
-            ordered = ordered[order]  # an array of its own: those of kernels are for as long as a batch is worked on
+            places = dispatch.kernels().take_fixed(places, order)
+        # a copy, because arrays of kernels are for as long as a batch is worked on
+        ordered = places.astype(np.uint32)
         self.nbytes += ordered.nbytes
         found: list[int] = numbers.tolist()
         for number, start, end in zip(found, starts[:-1].tolist(), starts[1:].tolist(), strict=True):

@@ -48,7 +48,7 @@ Decisions:
   `oop/plan/graph.py`). Saved state therefore fits only the plan that saved it.
 - Bounds on a key free no rows: a key that follows the time has such bounds all the time, and searching for what they
   free would cost more than it frees.
-- A join frees the rows that it pads a slice at a time, so that the engine can do other work in between.
+- A join frees rows a batch at a time, which may be of several slices. The engine can do other work in between.
 - When the latency of results is measured, a row of a semi join counts as coming also from the right rows that released
   it (`Join.least_of`).
 """

@@ -222,9 +222,17 @@ class Side:
     def purge(self, least: int | float, most: int = PAIRS) -> Iterator[np.ndarray]:
         """Free the rows whose point is below ``least``: their places, at most ``most`` at a time. The rows can be read
         until the next places are asked for."""
+        due: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        rows = 0  # of slices that are freed together, because a call for each costs more than its rows
         for number, whole in self.slices.below(least):
             places = self._alive(number)
-            yield from self._free(number, places, None if whole else self.table.read(places)[1] < least, most)
+            if due and rows + len(places) > most:
+                yield from self._free(due, most)
+                due, rows = {}, 0
+            gone = None if whole else self.table.read(places)[1] < least
+            due[number] = (places, places[:0]) if gone is None else (places[gone], places[~gone])
+            rows += len(places)
+        yield from self._free(due, most)
 
     def purge_each(
         self,
@@ -253,16 +261,19 @@ class Side:
             found = [least(group) for group in groups]
             gone = are_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
             left = np.unique(of[~gone])
-            yield from self._free(number, places, gone, most)
+            yield from self._free({number: (places[gone], places[~gone])}, most)
             self._groups.pop(number, None)
             if len(left):
                 self._groups[number] = keys, {groups[i] for i in left.tolist()}
 
-    def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None, most: int) -> Iterator[np.ndarray]:
-        leaving, left = (places, places[:0]) if gone is None else (places[gone], places[~gone])
-        if not len(leaving):
+    def _free(self, due: Mapping[int, tuple[np.ndarray, np.ndarray]], most: int) -> Iterator[np.ndarray]:
+        """Free rows of some slices, of each of which ``due`` has those that leave and those that are left."""
+        found = {number: pair for number, pair in due.items() if len(pair[0])}
+        if not found:
             return
-        self.slices.replace(number, left)
+        leaving = np.concatenate([places for places, _ in found.values()])
+        for number, (_, left) in found.items():
+            self.slices.replace(number, left)
         for start in range(0, len(leaving), most):
             here = leaving[start : start + most]
             yield here

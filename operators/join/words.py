@@ -36,7 +36,7 @@ class KeyWords:
         widths = [0 if k == "bytes" else np.dtype(views.DTYPES[k]).itemsize for k in self.kinds]
         self._shifts = [8 * sum(widths[:i]) for i in range(len(widths))]
         self.is_packed = all(widths) and sum(widths) <= 8
-        self._table = None if self.is_packed else KeyTable(self.kinds)
+        self.clear()
 
     @property
     def nbytes(self) -> int:
@@ -47,7 +47,7 @@ class KeyWords:
         return self._table is not None and len(self._table) > 2 * rows + _SLACK
 
     def clear(self) -> None:
-        self._table = None if self.is_packed else KeyTable(self.kinds)
+        self._table = None if self.is_packed else KeyTable(self.kinds, grows_little=True)
 
     def of(self, keys: Sequence[pa.Array], length: int) -> np.ndarray:
         """The word of each row. The keys have no nulls."""

@@ -70,6 +70,8 @@ class PlacedRows:
 
     def put(self, places: np.ndarray, columns: Sequence[pa.Array], rows: np.ndarray | None) -> None:
         """Put rows into places: all rows of these columns, or only the chosen ``rows``."""
+        if not len(self.schema):
+            return
         self._make_room(int(places.max(initial=-1)) + 1)
         logged = []
         for field, column in zip(self.schema, columns, strict=True):

@@ -7,7 +7,7 @@ its executable specification (`oop.punctuation.progress`). The policy says which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +29,8 @@ Broken: TypeAlias = tuple[np.ndarray, Entry]
 """Which rows of a batch broke a promise, and the ledger's entry for them."""
 Cut: TypeAlias = tuple[int, Punctuation]
 """A promise that comes due before a row of the batch."""
+
+ROWS_A_STEP = 512  # with at least so many rows a step, the rows that reach steps are found by bisection
 
 
 class Guard:
@@ -128,6 +130,12 @@ def due_rows(progress: Progress, bounds: np.ndarray, ends: Sequence[int]) -> lis
     if every is None:
         return [end for end in ends[:-1] if end < len(bounds) and bounds[end] > least]
     start = int(np.searchsorted(bounds, least, side="right"))
+    found: list[int]
+    if isinstance(every, int) and start < len(bounds) and _are_few_steps(bounds, start, every):
+        found = list(_steps(bounds, start, every, progress.promised))
+        if found:
+            progress.promised = bounds[found[-1]].item()
+        return found
     with np.errstate(all="ignore"):
         reached = np.floor_divide(bounds[start:], every)  # neither bounds nor the steps that they reach decrease
     promised = progress.promised
@@ -135,10 +143,27 @@ def due_rows(progress: Progress, bounds: np.ndarray, ends: Sequence[int]) -> lis
     new[1:] = reached[1:] > reached[:-1]
     if promised is not None:
         new &= reached > promised // every
-    found: list[int] = (np.flatnonzero(new) + start).tolist()
+    found = (np.flatnonzero(new) + start).tolist()
     if found:
         progress.promised = bounds[found[-1]].item()
     return found
+
+
+def _are_few_steps(bounds: np.ndarray, start: int, every: int) -> bool:
+    """Do whole bounds reach so few steps that it is faster to look for each?"""
+    if bounds.dtype != np.int64:
+        return False
+    return int(bounds[-1]) // every - int(bounds[start]) // every < len(bounds) // ROWS_A_STEP
+
+
+def _steps(bounds: np.ndarray, start: int, every: int, promised: int | float | None) -> Iterator[int]:
+    """The rows from ``start`` on whose bound is the first to reach a new step."""
+    step = int(bounds[start]) // every - 1 if promised is None else int(promised // every)
+    last = int(bounds[-1]) // every
+    while step < last:
+        start += int(np.searchsorted(bounds[start:], (step + 1) * every))
+        step = int(bounds[start]) // every
+        yield start
 
 
 def _breach(promise: Promise, rows: np.ndarray, batch: pa.RecordBatch) -> Breach:

@@ -151,6 +151,21 @@ def test_splitting_a_batch_changes_nothing(label: str) -> None:
     assert np.concatenate([*ids, np.zeros(0, np.int64)]).tolist() == whole.map(columns).tolist()
 
 
+def test_a_table_that_grows_little_has_the_same_ids_and_less_room() -> None:
+    pytest.importorskip("oop.kernels._native")
+    tables = [kernels("native").GroupTable(["int"] * 4) for _ in range(2)]
+    tables[1].grows_little = True
+    random = np.random.default_rng(0)
+    for _ in range(10):
+        keys = [Column("int", random.integers(0, 2**40, 10_000)) for _ in range(4)]
+        wanted, found = (table.map(keys) for table in tables)
+        assert np.array_equal(wanted, found)
+    assert len(tables[0]) == len(tables[1]) == 100_000
+    assert all(np.array_equal(a.data, b.data) for a, b in zip(*(t.columns() for t in tables), strict=True))
+    entries = 16 * 2**18
+    assert tables[1].nbytes - entries <= 1.25 * 32 * len(tables[1]) < tables[0].nbytes - entries
+
+
 def test_keys_whose_hashes_are_equal_are_told_apart() -> None:
     pytest.importorskip("oop.kernels._native")
     from oop.kernels.native import groups

@@ -99,6 +99,25 @@ def test_rows_that_are_narrow_for_a_while_meet_as_in_the_model(steps: Any, probi
     _check_table(np.int64, narrow, fitting[-1], reach, "native")
 
 
+FAR = st.builds(
+    lambda base, by: base + by, st.sampled_from([2**59, -(2**59)]), st.sampled_from([-(2**31), -1, 0, 1, 5])
+)
+FAR_REACHES = _reaches(st.sampled_from([-(2**62), -(2**61) - 1, -(2**60), -1, 0, 2**31, 2**60, 2**61 + 1, 2**62]))
+
+
+@quick
+@given(*_steps(FAR), FAR_REACHES, st.booleans())
+def test_times_and_reaches_that_are_far_meet_as_in_the_model(
+    steps: Any, probing: Any, reach: Reach, one_sided: bool
+) -> None:
+    """Sums of such times and reaches need more than 64 bits, or are judged as if they did."""
+    pytest.importorskip("oop.kernels.native.joins")
+    fitting = [[(word % 2, abs(time) if one_sided else time) for word, time in rows] for rows, *_ in steps]
+    narrow = [(rows, *rest) for rows, (_, *rest) in zip(fitting, steps, strict=True)]
+    _check_table(np.int64, narrow, probing, reach, "native")
+    _check_table(np.int64, narrow, [(word % 2, abs(time)) for word, time in probing], reach, "native")
+
+
 def test_a_table_that_grows_keeps_the_order_of_its_chains() -> None:
     native_joins = pytest.importorskip("oop.kernels.native.joins")
     random = np.random.default_rng(3)
