@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "hashed.h"
 #include "lines.h"
+#include "records.h"
 #include "wide.h"
 
 /* Rows are taken in chunks: all hashes are computed first, and the places that they lead to are fetched meanwhile. */
@@ -120,8 +121,9 @@ int oop_map_keys(oop_table *table, const oop_column *columns, const int64_t *row
         if (rows)
             for (int j = 0; j < m; j++)
                 if ((uint64_t)chunk[j] >= (uint64_t)limit) return OOP_ROW_OUTSIDE;
-        code = table->packed ? map_packed(table, columns, chunk, *done, m, ids + *done, &inside)
-                             : map_hashed(table, columns, chunk, *done, m, ids + *done, &inside, column);
+        code = table->records  ? map_records(table, columns, chunk, *done, m, ids + *done, &inside)
+               : table->packed ? map_packed(table, columns, chunk, *done, m, ids + *done, &inside)
+                               : map_hashed(table, columns, chunk, *done, m, ids + *done, &inside, column);
         *done += inside;
     }
     return code;
@@ -197,6 +199,10 @@ int oop_map_packed(oop_table *table, const uint64_t *packed, const uint32_t *abs
 int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
     const uint64_t mask = (uint64_t)new_size - 1;
     const int shift = shift_of(new_size);
+    if (table->records) {
+        rehash_records(table, (uint64_t *)entries, new_size);
+        return OOP_OK;
+    }
     for (int64_t i = 0; i < table->size; i++) {
         oop_entry entry = table->entries[i];
         if (!entry.id) continue;

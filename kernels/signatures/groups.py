@@ -29,11 +29,13 @@ class GroupTableBase(KernelWithState):
     (4, array([7, 7, 0, 8]), array([ True,  True, False,  True]))
     """
 
-    def __init__(self, kinds: Sequence[str]) -> None:
+    def __init__(self, kinds: Sequence[str], by_rows: bool = False) -> None:
+        """With ``by_rows`` the columns of a key may be kept side by side, which finds keys sooner, and takes columns
+        out later."""
         for kind in kinds:
             if kind not in DTYPES:
                 raise KernelError(f"no kind of column {kind!r}; there are {', '.join(DTYPES)}")
-        self.kinds = list(kinds)
+        self.kinds, self.by_rows = list(kinds), by_rows
         self.run_init()
 
     @abstractmethod

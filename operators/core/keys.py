@@ -79,7 +79,7 @@ class KeyTable:
     ['a', 'b']
     """
 
-    def __init__(self, kinds: Sequence[str], kernels: dispatch.Kernels | None = None) -> None:
+    def __init__(self, kinds: Sequence[str], kernels: dispatch.Kernels | None = None, by_rows: bool = False) -> None:
         self.kernels = kernels = kernels or dispatch.kernels()
         self.kinds = list(kinds)
         self.texts = {}
@@ -89,7 +89,7 @@ class KeyTable:
         if TEXT in codes:
             self.texts = {i: kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
             codes = [] if self.alone else [CODE if k == TEXT else k for k in kinds]
-        self.codes = kernels.GroupTable(codes)
+        self.codes = kernels.GroupTable(codes, by_rows)
         self.ids = self.texts[0] if self.alone else self.codes
         """The table whose ids are those of the keys. A caller that only counts keys asks it, which spares a call."""
 
