@@ -182,11 +182,16 @@ class KeyTable:
         codes, found = self.codes.columns(), []
         for i in range(len(self.kinds)):
             if i not in self.texts:
-                found.append(views.take_rows(codes[i], ids))
+                found.append(self._take_ids(codes[i], ids))
             else:
                 here = ids if self.alone else codes[i].data[ids].astype(np.int64)
                 found.append(views.take_rows(self.texts[i].columns()[0], here))
         return found
+
+    def _take_ids(self, column: Column, ids: np.ndarray) -> Column:
+        if column.valid is not None or not column.data.flags.c_contiguous:
+            return views.take_rows(column, ids)
+        return Column(column.kind, self.kernels.take_fixed(column.data, ids), None, None)
 
     def _text(self, place: int, type_: pa.DataType) -> pa.Array:
         """The texts of a column by their codes."""
