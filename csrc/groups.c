@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "hashed.h"
 #include "lines.h"
+#include "records.h"
 #include "text_keys.h"
 #include "wide.h"
 
@@ -121,8 +122,9 @@ int oop_map_keys(oop_table *table, const oop_column *columns, const int64_t *row
         if (rows)
             for (int j = 0; j < m; j++)
                 if ((uint64_t)chunk[j] >= (uint64_t)limit) return OOP_ROW_OUTSIDE;
-        code = table->packed ? map_packed(table, columns, chunk, *done, m, ids + *done, &inside)
-                             : map_hashed(table, columns, chunk, *done, m, ids + *done, &inside, column);
+        code = table->records  ? map_records(table, columns, chunk, *done, m, ids + *done, &inside)
+               : table->packed ? map_packed(table, columns, chunk, *done, m, ids + *done, &inside)
+                               : map_hashed(table, columns, chunk, *done, m, ids + *done, &inside, column);
         *done += inside;
     }
     return code;
@@ -208,6 +210,11 @@ int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
     const uint64_t mask = (uint64_t)new_size - 1, size = (uint64_t)new_size;
     const int shift = shift_of(new_size);
     uint64_t clear = 0;
+    if (table->records) {
+        memset(entries, 0, size * sizeof(uint64_t));
+        rehash_records(table, (uint64_t *)entries, new_size);
+        return OOP_OK;
+    }
     for (int64_t i = 0; i < table->size; i++) {
         oop_entry entry = table->entries[i];
         if (!entry.id) continue;

@@ -43,6 +43,8 @@ typedef struct {
     uint64_t factor; /* odd */
     int32_t columns;
     int32_t packed; /* do all columns together fit a word? */
+    uint64_t *records;    /* NULL, or the keys by row: kept has where the values of the first one are (see records.h) */
+    int32_t record_words; /* of a record */
 } oop_table;
 
 /* ids[i] = the id of row rows[i] (of row i, if rows is NULL); new keys get the next ids. Rows have numbers below limit.

@@ -2,6 +2,7 @@
 
 #include "append.h"
 #include "column.h"
+#include "fetch.h"
 #include "polynomial.h"
 #include "wide.h"
 
@@ -110,5 +111,30 @@ int oop_take_fixed(const void *values, int64_t width, int64_t limit, const int64
         case 2: TAKE(uint16_t)
         case 4: TAKE(uint32_t)
         default: TAKE(uint64_t)
+    }
+}
+
+/* What a chunk of rows needs is fetched first. */
+#define AT_ONCE 256
+#define TAKE_OUT(TYPE)                                                                                   \
+    for (int64_t from = 0; from < n; from += AT_ONCE) {                                                  \
+        const int64_t to = n - from < AT_ONCE ? n : from + AT_ONCE;                                      \
+        for (int64_t i = from; i < to; i++) {                                                            \
+            if ((uint64_t)rows[i] >= (uint64_t)limit) return OOP_ROW_OUTSIDE;                            \
+            FETCH(&((TYPE *)values)[rows[i]]);                                                           \
+        }                                                                                                \
+        for (int64_t i = from; i < to; i++) {                                                            \
+            ((TYPE *)out)[i] = ((TYPE *)values)[rows[i]];                                                \
+            ((TYPE *)values)[rows[i]] = 0;                                                               \
+        }                                                                                                \
+    }                                                                                                    \
+    return OOP_OK;
+
+int oop_take_out(void *values, int64_t width, int64_t limit, const int64_t *rows, int64_t n, void *out) {
+    switch (width) {
+        case 1: TAKE_OUT(uint8_t)
+        case 2: TAKE_OUT(uint16_t)
+        case 4: TAKE_OUT(uint32_t)
+        default: TAKE_OUT(uint64_t)
     }
 }

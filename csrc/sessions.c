@@ -102,18 +102,23 @@ EXTEND(oop_extend_sessions, int64_t, whole)
 EXTEND(oop_extend_sessions_float, double, real)
 
 int oop_drop_sessions(const int64_t *slots, int64_t n, uint32_t *heads, oop_session *sessions, int64_t room,
-                      int64_t *done) {
+                      int64_t *keys, oop_time *starts, oop_time *ends, int64_t *done) {
     for (*done = 0; *done < n;) {
         int64_t first = *done;
         int m = n - first < CHUNK ? (int)(n - first) : CHUNK;
         for (int j = 0; j < m; j++)
             if ((uint64_t)slots[first + j] < (uint64_t)room) FETCH(&sessions[slots[first + j]]);
+        for (int j = 0; j < m; j++)
+            if ((uint64_t)slots[first + j] < (uint64_t)room) FETCH(&heads[sessions[slots[first + j]].key]);
         for (int j = 0; j < m; j++, ++*done) {
             if ((uint64_t)slots[first + j] >= (uint64_t)room) return OOP_ROW_OUTSIDE;
             oop_session *gone = &sessions[slots[first + j]];
             if (!(gone->state & OOP_SESSION_OPEN)) return OOP_ROW_OUTSIDE;
             unlink_session(heads, sessions, gone);
             gone->state = 0;
+            keys[*done] = gone->key;
+            starts[*done] = gone->start;
+            ends[*done] = gone->end;
         }
     }
     return OOP_OK;

@@ -49,9 +49,10 @@ int oop_extend_sessions_float(const int64_t *keys, const double *times, int64_t 
                               int64_t size, oop_session *sessions, int64_t room, const uint32_t *free, int64_t frees,
                               oop_extended *out);
 
-/* Takes open sessions out of their chains. OOP_ROW_OUTSIDE: one is not open; the *done sessions before it are out. */
+/* Takes open sessions out of their chains, and writes down their keys, starts and ends. OOP_ROW_OUTSIDE: one is not
+   open; the *done sessions before it are out. */
 int oop_drop_sessions(const int64_t *slots, int64_t n, uint32_t *heads, oop_session *sessions, int64_t room,
-                      int64_t *done);
+                      int64_t *keys, oop_time *starts, oop_time *ends, int64_t *done);
 
 /* Finds the *due open sessions that end no later than last: slots gets them in order, and has room for all. *left are
    the other open sessions. *least becomes the least of their starts and of what it was. */

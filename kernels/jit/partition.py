@@ -61,6 +61,20 @@ def take_fixed(values: Array, rows: Ints) -> Array:
     return taken.view(values.dtype)
 
 
+def take_out(values: Array, rows: Ints) -> Array:
+    bits = values.view(f"uint{8 * values.itemsize}")
+    taken = np.empty(len(rows), bits.dtype)
+    _take_out(bits, as_input(rows), taken)
+    return taken.view(values.dtype)
+
+
+@compile_loop
+def _take_out(values: Array, rows: Ints, out: Array) -> None:
+    for i in range(len(rows)):
+        out[i] = values[rows[i]]
+        values[rows[i]] = 0
+
+
 @compile_loop
 def _fold(hash: np.uint64, word: np.uint64) -> np.uint64:
     hash = (hash ^ word) * GOLDEN

@@ -18,9 +18,10 @@ def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions:
     return Extended(slots, made, lowered[:lowers], absorbed[:merges], survivors[:merges], int(steps))
 
 
-def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> bool:
-    dropped: int = drop_slots(as_input(slots), heads, sessions)
-    return dropped == len(slots)
+def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> tuple[Ints, Array, Array] | None:
+    if drop_slots(as_input(slots), heads, sessions) < len(slots):
+        return None
+    return sessions["key"][slots].astype(np.int64), sessions["start"][slots], sessions["end"][slots]
 
 
 def sessions_until(sessions: Array, last: Real) -> tuple[Ints, Real | None]:

@@ -1,7 +1,8 @@
 """Group keys to dense ids, in C: an open-addressing table over arrays that this class owns.
 
 Keys that fit a word (two int32, say) stand in the table itself. For other keys the table has a hash, and keys are
-compared where they are kept. They are kept in columns by id, so results need no further copy.
+compared where they are kept. They are kept in columns by id, so results need no further copy, or by row, if the table
+is only to know which keys there are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.native.columns import WIDTHS, check_bytes, make_columns
+from oop.kernels.native.key_records import MOST_COLUMNS, WORD, KeyRecords
 from oop.kernels.native.library import (
     INT64S,
     NULL,
@@ -34,6 +36,7 @@ from oop.kernels.views.columns import DTYPES, Column
 SMALLEST = 32  # places of a new table
 # The most groups for each place. Sparser tables find a key sooner, but cost memory and misses of the cache.
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
+RECORD_LOAD_NUMERATOR, RECORD_LOAD_DENOMINATOR = 3, 4  # of a table by rows, where eight places are a line of the cache
 MOST_PLACES = 2**32
 MOST_GROUPS = MOST_PLACES * LOAD_NUMERATOR // LOAD_DENOMINATOR
 SMALL = 65_536  # groups up to which a table grows to four times its size
@@ -48,8 +51,12 @@ class GroupTable(GroupTableBase):
     finds_outside = True
 
     def run_init(self) -> None:
-        kinds, entries = self.kinds, np.zeros(SMALLEST * _ENTRY, np.uint8)
+        kinds = self.kinds
         widths = [WIDTHS[kind] for kind in kinds]
+        packed = all(widths) and sum(widths) <= 8
+        by_rows = self.by_rows and all(widths) and not packed and len(kinds) <= MOST_COLUMNS
+        self._records = KeyRecords(widths) if by_rows else None
+        self._place = WORD if by_rows else _ENTRY  # bytes of one
         self._columns = [_KeyColumn(kind) for kind in kinds]
         self._expected = 0
         self._kept = ffi.new("oop_kept[]", max(len(kinds), 1))
@@ -57,12 +64,12 @@ class GroupTable(GroupTableBase):
         table = self._table
         table.seed, table.factor = SEED, FACTOR
         table.columns = len(kinds)
-        table.packed = all(widths) and sum(widths) <= 8
+        table.packed = packed
         table.kept = self._kept
         for kept, width in zip(self._kept, widths, strict=False):
             kept.width = width
-        self._point_entries(entries)
-        self._make_room(_groups_in(SMALLEST))
+        self._point_entries(np.zeros(SMALLEST * self._place, np.uint8))
+        self._make_room(self._groups_in(SMALLEST))
 
     def __len__(self) -> int:
         return int(self._table.count)
@@ -123,7 +130,14 @@ class GroupTable(GroupTableBase):
                 check_code(code)
 
     def columns(self) -> list[Column]:
-        return [kept.column(len(self)) for kept in self._columns]
+        records = self._records
+        if records is None:
+            return [kept.column(len(self)) for kept in self._columns]
+        count = len(self)
+        return [
+            Column(kept.kind, records.column(c, DTYPES[kept.kind], count), None, kept.valid_of(count))
+            for c, kept in enumerate(self._columns)
+        ]
 
     @property
     def table(self) -> Any:
@@ -160,39 +174,52 @@ class GroupTable(GroupTableBase):
     def _grow(self, groups: int, wanted: int) -> None:
         """Make room for at least so many groups, and for as many as wanted if the table of places must grow."""
         size = int(self._table.size)
-        if groups > _groups_in(size):
-            while _groups_in(size) < wanted and size < MOST_PLACES:
+        if groups > self._groups_in(size):
+            while self._groups_in(size) < wanted and size < MOST_PLACES:
                 size *= 2
             # C clears it, also where it is fresh from the system: a page that is read before it is written faults
             # twice, and the second fault interrupts every core.
-            entries = huge_array(size * _ENTRY)
+            entries = huge_array(size * self._place)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)
         if self.grows_little:
             wanted = min(wanted, max(groups + groups // 4, LITTLE))
-        self._make_room(min(wanted, _groups_in(size)))
+        self._make_room(min(wanted, self._groups_in(size)))
 
     def _point_entries(self, entries: Array) -> None:
         self._entries = entries
         self._table.entries = ffi.from_buffer("oop_entry[]", entries)
-        self._table.size = len(entries) // _ENTRY
+        self._table.size = len(entries) // self._place
 
     def _make_room(self, room: int) -> None:
         try:
+            if self._records is not None:
+                self._records.make_room(room, len(self))
             for kept in self._columns:
-                kept.make_room(room, len(self))
-            self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
+                kept.make_room(room, len(self), self._records is None)
+            self._table.most = min(room, self._groups_in(int(self._table.size)), MOST_GROUPS)
         finally:  # also if memory ran out: the old arrays of the columns that have grown are gone
             self._point_kept()
 
     def _point_kept(self) -> None:
-        for c, kept in zip(self._kept, self._columns, strict=False):
-            c.data = point_bytes(kept.data)
+        records = self._records
+        if records is not None:
+            self._table.records, self._table.record_words = point(records.data), records.words
+        for number, (c, kept) in enumerate(zip(self._kept, self._columns, strict=False)):
+            c.data = point_bytes(kept.data) if records is None else point_bytes(records.data) + records.places[number]
             c.offsets = point(kept.offsets)
             c.valid = point(kept.valid)
             c.bytes = kept.data.nbytes
         # counted here, where arrays change, because it is asked for with every train
         self._bytes = int(self._entries.nbytes) + sum(kept.nbytes for kept in self._columns)
+        if records is not None:
+            self._bytes += records.nbytes
+
+    def _groups_in(self, size: int) -> int:
+        """How many groups so many places may have."""
+        if self._records is not None:
+            return size * RECORD_LOAD_NUMERATOR // RECORD_LOAD_DENOMINATOR
+        return size * LOAD_NUMERATOR // LOAD_DENOMINATOR
 
 
 class _KeyColumn:
@@ -209,11 +236,13 @@ class _KeyColumn:
     def nbytes(self) -> int:
         return sum(array.nbytes for array in (self.data, self.offsets, self.valid) if array is not None)
 
-    def make_room(self, room: int, held: int) -> None:
-        """Make room for so many groups, of which `held` are there."""
+    def make_room(self, room: int, held: int, values: bool) -> None:
+        """Make room for so many groups, of which `held` are there; without ``values`` only to tell which are null."""
         if room <= self.room:
             return
-        if self.offsets is None:
+        if not values:
+            pass
+        elif self.offsets is None:
             self.data = _widen(self.data, room, held)
         else:
             self.offsets = _widen(self.offsets, room + 1, held + 1)
@@ -228,8 +257,11 @@ class _KeyColumn:
         used = int(self.offsets[held])
         self.data = _widen(self.data, max(2 * len(self.data), used + more, 1024), used)
 
+    def valid_of(self, count: int) -> Array | None:
+        return None if self.valid is None or self.valid[:count].all() else self.valid[:count]
+
     def column(self, count: int) -> Column:
-        valid = None if self.valid is None or self.valid[:count].all() else self.valid[:count]
+        valid = self.valid_of(count)
         if self.offsets is None:
             return Column(self.kind, self.data[:count], None, valid)
         offsets = self.offsets[: count + 1]
@@ -241,10 +273,6 @@ def _from_row(column: Column, row: int) -> Column:
     if column.offsets is not None:
         return Column(column.kind, column.data, column.offsets[row:], valid)
     return Column(column.kind, column.data[row:], None, valid)
-
-
-def _groups_in(size: int) -> int:
-    return size * LOAD_NUMERATOR // LOAD_DENOMINATOR
 
 
 def _widen(array: Array, length: int, used: int) -> Array:

@@ -56,6 +56,15 @@ def take_fixed(values: Array, rows: Ints) -> Array:
     return out
 
 
+def take_out(values: Array, rows: Ints) -> Array:
+    rows, out = contiguous(rows), np.empty(len(rows), values.dtype)
+    code = lib.oop_take_out(
+        point_bytes(values), values.dtype.itemsize, len(values), point(rows), len(rows), point_bytes(out)
+    )
+    check_code(code)
+    return out
+
+
 def _keys(columns: Sequence[Column]) -> tuple[Any, Any, int, list[Any]]:
     """Key columns as C sees them, which are signed, how many there are, and the arrays that must live as long."""
     given, held = make_columns(columns)

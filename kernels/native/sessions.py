@@ -24,14 +24,17 @@ def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions:
     return Extended(slots, made, lowered[: out.lowers], absorbed[:merges], survivors[:merges], int(out.steps))
 
 
-def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> bool:
+def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> tuple[Ints, Array, Array] | None:
     slots, done = contiguous(slots), ffi.new("int64_t *")
     pointer, _, records, room = _point(heads, sessions)
-    code = lib.oop_drop_sessions(point(slots), len(slots), pointer, records, room, done)
+    keys, time = np.empty(len(slots), np.int64), sessions["end"].dtype
+    starts, ends = np.empty(len(slots), time), np.empty(len(slots), time)  # they live on in what is put out
+    times = (ffi.from_buffer("oop_time[]", edges) for edges in (starts, ends))
+    code = lib.oop_drop_sessions(point(slots), len(slots), pointer, records, room, point(keys), *times, done)
     if code == lib.OOP_ROW_OUTSIDE:
-        return False
+        return None
     check_code(code)
-    return True
+    return keys, starts, ends
 
 
 def sessions_until(sessions: Array, last: Real) -> tuple[Ints, Real | None]:

@@ -40,6 +40,14 @@ def take_fixed(values: Array, rows: Ints) -> Array:
     return values[rows]
 
 
+def take_out(values: Array, rows: Ints) -> Array:
+    taken = np.zeros(len(rows), values.dtype)
+    first = np.unique(rows, return_index=True)[1]
+    taken[first] = values[rows[first]]
+    values[rows] = 0
+    return taken
+
+
 def _word_column(column: Column) -> Words:
     """One word for each row: the number itself, a hash of the bytes, or a constant for null."""
     words = column.data.view(np.uint64) if column.offsets is None else _hash_bytes(column.data, column.offsets)

@@ -47,13 +47,13 @@ def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions:
     return Extended(slots_, made_, lowered_, absorbed_, survivors_, steps)
 
 
-def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> bool:
+def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> tuple[Ints, Array, Array] | None:
     for slot in slots.tolist():
         if not sessions[slot]["state"] & OPEN:
-            return False
+            return None
         _unlink(heads, sessions, slot)
         sessions[slot]["state"] = 0
-    return True
+    return sessions["key"][slots].astype(np.int64), sessions["start"][slots], sessions["end"][slots]
 
 
 def sessions_until(sessions: Array, last: Real) -> tuple[Ints, Real | None]:

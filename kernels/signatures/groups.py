@@ -33,11 +33,13 @@ class GroupTableBase(KernelWithState):
     """Do the columns of its keys grow by a quarter, and not to twice their size? They are copied more often then, and
     have less room to spare."""
 
-    def __init__(self, kinds: Sequence[str]) -> None:
+    def __init__(self, kinds: Sequence[str], by_rows: bool = False) -> None:
+        """With ``by_rows`` the columns of a key may be kept side by side, which finds keys sooner, and takes columns
+        out later."""
         for kind in kinds:
             if kind not in DTYPES:
                 raise KernelError(f"no kind of column {kind!r}; there are {', '.join(DTYPES)}")
-        self.kinds = list(kinds)
+        self.kinds, self.by_rows = list(kinds), by_rows
         self.run_init()
 
     @abstractmethod

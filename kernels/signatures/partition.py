@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from oop.kernels.checks import INT64, Array, Ints, KernelError, check_array, check_writable
+from oop.kernels.checks import INT64, Array, Ints, KernelError, check_array, check_ids, check_writable
 from oop.kernels.keys import check_lengths
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.views.columns import Column
@@ -64,6 +64,20 @@ class PartitionKernels(Stem):
         _check_fixed(values)
         self._check_ids(rows, len(values), name="rows")
         return self.run.take_fixed(values, rows)
+
+    def take_out(self, values: Array, rows: Ints) -> Array:
+        """`values[rows]`, which are zeros from then on. A row that is named again has a zero there.
+
+        >>> from oop.kernels.dispatch import kernels
+        >>> values = np.array([5, 6, 7])
+        >>> kernels("reference").take_out(values, np.array([2, 0])), values
+        (array([7, 5]), array([0, 6, 0]))
+        """
+        _check_fixed(values)
+        if not values.flags.writeable or not values.flags.c_contiguous:
+            raise KernelError("values that are taken out must be writable and contiguous")
+        check_ids(rows, len(values), name="rows")  # also for bodies that would find it out: after some are gone
+        return self.run.take_out(values, rows)
 
 
 def _check_fixed(values: Array) -> None:

@@ -37,6 +37,14 @@ class Extended(NamedTuple):
     steps: int
 
 
+class Dropped(NamedTuple):
+    """Sessions that are taken out of their chains: which key each had, where it began, and where it ended."""
+
+    keys: Ints
+    starts: Array
+    ends: Array
+
+
 def session_dtype(time: Any) -> np.dtype[Any]:
     """One session; ``time`` is int64 or float64.
 
@@ -76,7 +84,7 @@ class SessionKernels(Stem):
         _check_gap(gap, times)
         return self.run.extend_sessions(keys, times, gap, heads, sessions, free)
 
-    def drop_sessions(self, slots: Ints, heads: Slots, sessions: Array) -> None:
+    def drop_sessions(self, slots: Ints, heads: Slots, sessions: Array) -> Dropped:
         """Take open sessions out of their chains, so that their slots may be used again.
 
         >>> from oop.kernels.dispatch import kernels
@@ -84,13 +92,16 @@ class SessionKernels(Stem):
         >>> chosen, free = kernels("reference"), np.array([1], np.uint32)
         >>> _ = chosen.extend_sessions(np.array([0]), np.array([7]), 5, heads, sessions, free)
         >>> chosen.drop_sessions(np.array([1]), heads, sessions)
+        Dropped(keys=array([0]), starts=array([7]), ends=array([12]))
         >>> heads[0].item(), sessions[1]["state"].item()
         (0, 0)
         """
         _check_state(heads, sessions, sessions["start"].dtype)
         check_ids(slots, len(sessions), name="slots")
-        if not self.run.drop_sessions(slots, heads, sessions):
+        found = self.run.drop_sessions(slots, heads, sessions)
+        if found is None:
             raise KernelError("a session that is to be dropped is not open, or is named twice")
+        return Dropped(*found)
 
     def sessions_until(self, sessions: Array, last: Real) -> tuple[Ints, Real | None]:
         """The open sessions that end no later than ``last``, in order; and where the first of the others begins.

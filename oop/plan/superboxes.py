@@ -15,7 +15,7 @@ import pyarrow as pa
 from oop.frozen import frozen
 from oop.kernels.steps import ProgramCode
 from oop.operators.core.spec import UsedColumns
-from oop.operators.core.writing import ProgramWriter, RowsCode, Unwritten
+from oop.operators.core.writing import PARTED_ONCE, ProgramWriter, RowsCode, Unwritten
 from oop.operators.passing.union import Union
 from oop.plan.graph import Node, consumers, needed_columns, walk
 
@@ -95,6 +95,37 @@ def superbox_notes(root: Node, parts: bool = False) -> dict[int, str]:
             stops = superbox.stops or superbox.nodes[-1]
             found.setdefault(id(stops), []).append(f"no program: {superbox.reason}")
     return {node: "; ".join(dict.fromkeys(notes)) for node, notes in found.items()}
+
+
+def shard_superbox(node: Node, wanted: UsedColumns) -> Superbox | None:
+    """The superbox of an operator in front of which rows are parted once: each shard has its program. ``wanted`` are
+    the columns that are used behind it. None if no program in front of it would end here, or it has no steps."""
+    inputs = node.input_schemas()
+    if len(inputs) != 1:
+        return None
+    (needed,) = node.spec.needs(wanted, inputs)
+    schema = pa.schema([field for field in inputs[0] if needed is None or field.name in needed])
+    try:
+        writer = ProgramWriter(schema)
+        writer.known, writer.wanted = frozenset(schema.names), wanted  # batches with nulls are not for the program
+        if not _is_parted_once(node, writer.copy()):
+            return None
+        code = node.spec.write(writer, inputs)
+    except Unwritten:
+        return None
+    if isinstance(code, RowsCode):
+        return Superbox((node,), schema, code.code, code)
+    return None if code is None else Superbox((node,), schema, code)
+
+
+def _is_parted_once(node: Node, writer: ProgramWriter) -> bool:
+    """Does a program that sends rows to shards end in front of this node?"""
+    writer.parts = True
+    try:
+        node.spec.write(writer, node.input_schemas())
+    except Unwritten as why:
+        return str(why) == PARTED_ONCE
+    return False
 
 
 def _path(first: Node, readers: dict[int, list[tuple[Node, int]]]) -> list[Node]:

@@ -81,7 +81,12 @@ class KeyTable:
     """
 
     def __init__(
-        self, kinds: Sequence[str], kernels: dispatch.Kernels | None = None, grows_little: bool = False
+        self,
+        kinds: Sequence[str],
+        kernels: dispatch.Kernels | None = None,
+        *,
+        by_rows: bool = False,
+        grows_little: bool = False,
     ) -> None:
         self.kernels = kernels = kernels or dispatch.kernels()
         self.kinds = list(kinds)
@@ -92,7 +97,7 @@ class KeyTable:
         if TEXT in codes:
             self.texts = {i: kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
             codes = [] if self.alone else [CODE if k == TEXT else k for k in kinds]
-        self.codes = kernels.GroupTable(codes)
+        self.codes = kernels.GroupTable(codes, by_rows)
         self.codes.grows_little = grows_little
         self.ids = self.texts[0] if self.alone else self.codes
         """The table whose ids are those of the keys. A caller that only counts keys asks it, which spares a call."""
@@ -186,11 +191,16 @@ class KeyTable:
         codes, found = self.codes.columns(), []
         for i in range(len(self.kinds)):
             if i not in self.texts:
-                found.append(views.take_rows(codes[i], ids))
+                found.append(self._take_ids(codes[i], ids))
             else:
                 here = ids if self.alone else codes[i].data[ids].astype(np.int64)
                 found.append(views.take_rows(self.texts[i].columns()[0], here))
         return found
+
+    def _take_ids(self, column: Column, ids: np.ndarray) -> Column:
+        if column.valid is not None or not column.data.flags.c_contiguous:
+            return views.take_rows(column, ids)
+        return Column(column.kind, self.kernels.take_fixed(column.data, ids), None, None)
 
     def _text(self, place: int, type_: pa.DataType) -> pa.Array:
         """The texts of a column by their codes."""

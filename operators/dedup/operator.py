@@ -12,10 +12,11 @@ from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.parts import Part
+from oop.operators.dedup.best_rows import BestRows
 from oop.operators.dedup.fields import DedupFields
 from oop.operators.dedup.keyed_times import KeyedTimes
 from oop.operators.dedup.oldest import oldest_kept
-from oop.operators.dedup.seen_keys import BestRows, SeenKeys
+from oop.operators.dedup.seen_keys import SeenKeys
 from oop.operators.dedup.targets import SeenTargets
 from oop.operators.rows.layout import as_type, take_column
 from oop.punctuation import Frontier, Punctuation

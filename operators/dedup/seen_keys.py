@@ -1,4 +1,4 @@
-"""Distinct keys, and the best row of each, in slices of one key column, so that a promise frees them in bulk.
+"""Distinct keys in slices of one key column, so that a promise frees them in bulk.
 
 Slices are like those of `operators/groups`: each has one value, until a batch spreads over many; then they get wider.
 The value is part of the key, so a table need not store it twice.
@@ -18,21 +18,21 @@ from oop.kernels.dictionaries import to_arrow_type
 from oop.operators.core import time_slices
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
-from oop.operators.core.ordering import order_rows
 from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
 from oop.operators.core.time_slices import MOST, WIDEST
 from oop.operators.core.times import FAR, NULL_SLOT, slots_of
-from oop.operators.rows.layout import as_type, plain_type
 from oop.operators.rows.places import PlacedRows
 from oop.punctuation import Frontier
 
 _FEW = 16  # keys that a slice should have, where there are many slices
 _MANY = 4_096  # so many keys may always be moved
+_LOOKS = 8  # so many keys are looked at in the time in which one is moved
+_GONE = 0.75  # the share of the keys in a slice that may have left
 
 
 @dataclass(eq=False)
-class _Slice:
+class KeySlice:
     """Keys by id, and under the same id a row of each key, if rows are kept."""
 
     keys: KeyTable
@@ -40,13 +40,27 @@ class _Slice:
     counted: int = 0
     """Keys, and below bytes, that are in the totals."""
     size: int = 0
+    gone: np.ndarray | None = None
+    """Which of the first ids have left. Their keys stay in the table until most of them have left, or the width of
+    slices changes: no row with such a key comes any more, and it costs much to make a table of those that stay."""
+    forgotten: int = 0
+    """How many have left."""
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.keys) - self.forgotten
 
     @property
     def nbytes(self) -> int:
-        return self.keys.nbytes + (0 if self.rows is None else self.rows.nbytes)
+        beside = 0 if self.rows is None else self.rows.nbytes
+        return self.keys.nbytes + beside + (0 if self.gone is None else self.gone.nbytes)
+
+    def held(self) -> np.ndarray | None:
+        """The ids of the keys that have not left; None: all."""
+        if self.gone is None:
+            return None
+        held = np.ones(len(self.keys), np.bool_)
+        held[: len(self.gone)] = ~self.gone
+        return np.flatnonzero(held)
 
 
 class SeenKeys:
@@ -68,7 +82,7 @@ class SeenKeys:
         self._start()
 
     def _start(self) -> None:
-        self._slices: dict[int, _Slice] = {}
+        self._slices: dict[int, KeySlice] = {}
         self._changed: set[int] = set()
         self.shift = 0
         self._touched: set[int] = set()  # slices that a program brought rows of one train to
@@ -89,12 +103,12 @@ class SeenKeys:
         found: list[np.ndarray] = []
         for number, rows in self._spread(batch):
             slice_ = self._slice(number)
-            before = len(slice_)
+            before = len(slice_.keys)
             ids = slice_.keys.map(keys, batch.num_rows, rows)
             if self._take(slice_, batch, rows, ids, before):
                 self._changed.add(number)
             self._account(number)
-            if len(slice_) > before:
+            if len(slice_.keys) > before:
                 new = self._kernels.select_new(ids, before)
                 found.append(new if rows is None else rows[new])
         if len(found) == 1:
@@ -104,7 +118,9 @@ class SeenKeys:
             first[new] = True
         return np.flatnonzero(first)
 
-    def _take(self, into: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
+    def _take(
+        self, into: KeySlice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int
+    ) -> bool:
         """Take in what else is kept of rows with these ids, of which those from ``before`` on are new; tell whether
         that changed anything."""
         return False
@@ -149,7 +165,7 @@ class SeenKeys:
         """The keys of a slice, for a program that brings some; it is made if there is none."""
         return self._slice(number).keys
 
-    def _slice(self, number: int) -> _Slice:
+    def _slice(self, number: int) -> KeySlice:
         found = self._slices.get(number)
         if found is None:
             found = self._slices[number] = self._new()
@@ -160,8 +176,8 @@ class SeenKeys:
             self._account(number)
         return found
 
-    def _new(self) -> _Slice:
-        return _Slice(KeyTable(self._kinds), None)
+    def _new(self) -> KeySlice:
+        return KeySlice(KeyTable(self._kinds, by_rows=True), None)
 
     def _account(self, number: int) -> None:
         """Bring the totals up to date for a slice."""
@@ -193,7 +209,7 @@ class SeenKeys:
         for number in sorted(wide):
             self.add(self.batch(wide[number]))
 
-    def _with_shift(self, shift: int) -> dict[int, _Slice]:
+    def _with_shift(self, shift: int) -> dict[int, KeySlice]:
         """Begin with slices of another width; the result is those that there were."""
         before, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
         self.shift = shift
@@ -203,17 +219,19 @@ class SeenKeys:
         self.version += 1
         return before
 
-    def _merge(self, number: int, other: _Slice, ids: np.ndarray | None = None) -> None:
-        """Add to a slice what another one has, or what it has under these ids. They have no key in common."""
+    def _merge(self, number: int, other: KeySlice, ids: np.ndarray | None = None) -> None:
+        """Add to a slice what another one holds, or what it has under these ids. They have no key in common."""
         into = self._slice(number)
+        ids = other.held() if ids is None else ids
         keys = other.keys.columns() if ids is None else other.keys.take(ids)
         own = into.keys.map(keys, len(other) if ids is None else len(ids))
         if into.rows is not None:
             into.rows.put(own, self.batch(other, ids).columns, None)
         self._account(number)
 
-    def batch(self, slice_: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
-        """The keys of a slice, or the rows if rows are kept; those of some ids, or all."""
+    def batch(self, slice_: KeySlice, ids: np.ndarray | None = None) -> pa.RecordBatch:
+        """The keys of a slice, or the rows if rows are kept; those of some ids, or all that are held."""
+        ids = slice_.held() if ids is None else ids
         if slice_.rows is None:
             keys = self._named(slice_)
             return keys if ids is None else keys.take(pa.array(ids))
@@ -231,27 +249,62 @@ class SeenKeys:
         for _ in self._taken(frontier):
             pass
 
-    def _taken(self, frontier: Frontier) -> Iterator[tuple[_Slice, np.ndarray]]:
+    def _taken(self, frontier: Frontier) -> Iterator[tuple[KeySlice, np.ndarray]]:
         """Each slice that promises reach, with the ids in it that leave. They are removed before they are given."""
+        by_slices = self._is_by_slices(frontier)
         for number, whole in list(self._reached(frontier)):
             slice_ = self._slices[number]
-            gone = np.ones(len(slice_), np.bool_) if whole else covered(frontier, self._asked(slice_, frontier))
-            if gone.any():
+            if whole:
+                held = slice_.held()
                 self._remove(number)
-                if not gone.all():
-                    self._merge(number, slice_, np.flatnonzero(~gone))
-                    moved = len(self._slices[number])
-                    self._moved, self._added = self._moved + moved, self._added - moved
-                yield slice_, np.flatnonzero(gone)
+                yield slice_, np.arange(len(slice_)) if held is None else held
+                continue
+            gone = covered(frontier, self._asked(slice_, frontier))
+            leave = self._leaving(slice_, gone)
+            if not len(leave):
+                continue
+            if gone.all():
+                self._remove(number)
+            elif by_slices and slice_.rows is None and gone.sum() <= _GONE * len(gone):
+                self._forget(number, gone, len(leave))
+            else:
+                self._remove(number)
+                self._merge(number, slice_, np.flatnonzero(~gone))
+                self._changed.add(number)
+                moved = len(self._slices[number])
+                self._moved, self._added = self._moved + moved, self._added - moved
+            yield slice_, leave
         # where promises are frequent, it costs more to move keys on and on than to look into many slices
         if self._moved > max(self._added, _MANY) and self.shift >= 2 and self._most < time_slices.SPREAD:
             self._narrow()
 
-    def _named(self, slice_: _Slice) -> pa.RecordBatch:
+    def _leaving(self, slice_: KeySlice, gone: np.ndarray) -> np.ndarray:
+        """The ids that leave, if these are covered. Those that left before are added to the covered ones."""
+        if slice_.gone is None:
+            return np.flatnonzero(gone)
+        before = len(slice_.gone)
+        new = gone.copy()
+        new[:before] &= ~slice_.gone
+        gone[:before] |= slice_.gone
+        return np.flatnonzero(new)
+
+    def _forget(self, number: int, gone: np.ndarray, new: int) -> None:
+        """Let keys leave that a promise covers, which stay in the table of their slice. ``new`` are so many of them."""
+        slice_ = self._slices[number]
+        self._moved += len(gone) // _LOOKS
+        slice_.gone, slice_.forgotten = gone, slice_.forgotten + new
+        slice_.counted -= new
+        self._held -= new
+        self.nbytes += slice_.nbytes - slice_.size
+        slice_.size = slice_.nbytes
+        self._changed.add(number)
+        self.version += 1
+
+    def _named(self, slice_: KeySlice) -> pa.RecordBatch:
         """The keys of a slice."""
         return pa.RecordBatch.from_arrays(slice_.keys.arrays(self.types), names=self.names)
 
-    def _asked(self, slice_: _Slice, frontier: Frontier) -> pa.RecordBatch:
+    def _asked(self, slice_: KeySlice, frontier: Frontier) -> pa.RecordBatch:
         """Of the keys of a slice, the columns that promises are about."""
         if self.on is None or not self._is_by_slices(frontier):
             return self._named(slice_)
@@ -310,46 +363,3 @@ class SeenKeys:
                 slice_.rows.put(ids, part.columns, None)
             self._account(number)
         self._changed = set()
-
-
-class BestRows(SeenKeys):
-    """Keeps one row of each key: the least (or, with ``last``, the greatest) by the columns ``by``, in this order."""
-
-    def __init__(self, schema: pa.Schema, keys: Sequence[str], on: str | None, by: Sequence[str], last: bool) -> None:
-        self.by, self.last = list(by), last
-        super().__init__(schema, keys, on)
-
-    def _new(self) -> _Slice:
-        return _Slice(KeyTable(self._kinds), PlacedRows(self.schema))
-
-    def _take(self, into: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
-        assert into.rows is not None
-        rows = np.arange(batch.num_rows) if rows is None else rows
-        # A new key that comes only once needs no comparison.
-        alone = (np.bincount(ids, minlength=len(into)) == 1)[ids] & (ids >= before)
-        into.rows.put(ids[alone], batch.columns, rows[alone])
-        rows, ids = rows[~alone], ids[~alone]
-        if len(rows):
-            self._compare(into.rows, batch.take(pa.array(rows)), ids, before)
-            if into.rows.is_mostly_gone(len(into)):
-                into.rows.rewrite(np.arange(len(into)))
-        return True
-
-    def _compare(self, rows: PlacedRows, new: pa.RecordBatch, ids: np.ndarray, before: int) -> None:
-        """Compare rows with each other, and with the held rows of their keys; keep the best."""
-        known = np.unique(ids[ids < before])
-        held = rows.take(self.by, known)
-        columns = [_joined(held[name], new.column(name)) for name in self.by]
-        every = np.append(known, ids)
-        order = order_rows([pa.array(every), *columns])
-        ordered = every[order]
-        differs = ordered[1:] != ordered[:-1]
-        best = order[np.append(differs, True) if self.last else np.append(True, differs)]
-        best = best[best >= len(known)]  # held rows that stay the best are in their places already
-        rows.put(every[best], new.columns, best - len(known))
-
-
-def _joined(held: pa.Array, new: pa.Array) -> pa.Array:
-    """Two pieces of a column as one, in a plain type, because different dictionaries cannot be concatenated."""
-    plain = plain_type(held.type)
-    return pa.concat_arrays([as_type(held, plain), as_type(new, plain)])

@@ -23,10 +23,11 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.oldest import oldest_of
 from oop.operators.core.operator import Held
 from oop.operators.core.times import is_whole
+from oop.operators.dedup.best_rows import BestRows
 from oop.operators.dedup.keyed_times import KeyedTimes
 from oop.operators.dedup.oldest import oldest_kept, oldest_span
 from oop.operators.dedup.operator import DedupOperator
-from oop.operators.dedup.seen_keys import BestRows, SeenKeys
+from oop.operators.dedup.seen_keys import SeenKeys
 from oop.operators.join.band import LEFT, Band
 from oop.operators.join.promises import Moved
 from oop.punctuation import Frontier, Punctuation

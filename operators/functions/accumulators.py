@@ -189,6 +189,25 @@ class Accumulator(ABC):
         that is held: sessions that go out are taken by it."""
         return self.take(indices)
 
+    def take_out(self, indices: np.ndarray) -> Accumulator:
+        """`take_results` and then `clear`, of different groups."""
+        cls = type(self)
+        if any(getattr(cls, name) is not getattr(Accumulator, name) for name in ("take", "take_results", "clear")):
+            out = self.take_results(indices)
+            self.clear(indices)
+            return out
+        out = self.empty()
+        out.size = len(indices)
+        out._arrays = {n: self._taken_out(a, indices) for n, a in self._arrays.items()}
+        return out
+
+    def _taken_out(self, array: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        if array.ndim == 1 and array.dtype != object:
+            return self.kernels.take_out(array, indices)
+        taken = array.take(indices, axis=0)
+        array[indices] = 0
+        return taken
+
     def piece(self, start: int, stop: int) -> Accumulator:
         """The groups from ``start`` up to ``stop``. The result only has to serve `result`, and shares memory with this
         accumulator."""

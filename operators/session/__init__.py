@@ -20,6 +20,8 @@ Decisions:
 - `starts.py` files sessions by start too, so that a frequent promise does not scan all open sessions. Promises by group
   need one scan for a whole train of them.
 - When the chains of keys become long, batches are sorted by key and time first, and a program is given no more rows.
+- What leaves is taken out of the chains and of the arrays of the aggregates in one pass over each (`take_out`), which
+  leaves them as a new session must find them.
 - What a program bridges keeps its aggregates until the train has ended, when they are merged all at once.
 - The crossing says how far a promise may go at most (`Spec.held_back` names the attributes that lag), and plans are
   checked by that. What has really been promised is the frontier of the output, which shards, Spark's stages and the

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.signatures.sessions import Dropped
 from oop.operators.core.keys import read_key
 from oop.operators.core.parts import Part
 from oop.operators.session.table import SessionTable
@@ -36,10 +37,10 @@ class EmittedEnds:
         if more > 0:
             self._ends = np.append(self._ends, np.full(more + len(self._ends) // 2, self._nothing, self._ends.dtype))
 
-    def note(self, records: np.ndarray) -> None:
+    def note(self, found: Dropped) -> None:
         """Remember the ends of sessions that go out."""
         self._make_room()
-        np.maximum.at(self._ends, records["key"], records["end"])
+        np.maximum.at(self._ends, found.keys, found.ends)
 
     def are_before(self, ids: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Which rows, given by key and time, come after the end of every session of their key that went out?"""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.signatures.sessions import Dropped
 from oop.kernels.steps import HASHES
 from oop.operators.aggregate.fields import WINDOW_START
 from oop.operators.core.context import Context
@@ -20,6 +21,7 @@ from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.row_groups import distinct_groups
 from oop.operators.core.times import from_physical, is_whole
+from oop.operators.functions.accumulators import Accumulator
 from oop.operators.groups.shape import Shape
 from oop.operators.session.emitted_ends import EmittedEnds
 from oop.operators.session.fields import SessionFields
@@ -140,16 +142,14 @@ class SessionOperator(Operator):
         return found
 
     def _put_out(self, slots: np.ndarray) -> Iterator[pa.RecordBatch]:
-        records = self.table.read(slots)
-        batch = self._batch(slots, records)
+        found, taken = self.table.take_out(slots)
         if self.emitted is not None:
-            self.emitted.note(records)
-        self.table.drop(slots)
-        yield batch
+            self.emitted.note(found)
+        yield self._batch(found, taken)
 
-    def _batch(self, slots: np.ndarray, records: np.ndarray) -> pa.RecordBatch:
-        edges = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["end"])
-        columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots, records, edges)]
+    def _batch(self, found: Dropped, taken: Sequence[Accumulator]) -> pa.RecordBatch:
+        edges = found.starts, found.ends
+        columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(found, taken)]
         batch = pa.RecordBatch.from_arrays(columns, schema=self.output)
         return batch.take(pa.array(self._order(batch, edges))) if self.saves else batch
 
@@ -216,8 +216,7 @@ class SessionOperator(Operator):
         """The sessions that are open, as they are now."""
         slots = self.table.slots()
         for at in range(0, len(slots), self.batch_rows):
-            here = slots[at : at + self.batch_rows]
-            yield self._batch(here, self.table.read(here))
+            yield self._batch(*self.table.show(slots[at : at + self.batch_rows]))
 
     def oldest(self) -> Held | None:
         """The open session with the least end."""
@@ -227,7 +226,7 @@ class SessionOperator(Operator):
         first = slots[[np.argmin(self.table.sessions["end"][slots])]]
         record = self.table.read(first)
         end = record["end"].item()
-        row = self._batch(first, record).select([*self.output.names[:2], *self.spec.keys]).to_pylist()[0]
+        row = self._batch(*self.table.show(first)).select([*self.output.names[:2], *self.spec.keys]).to_pylist()[0]
         start, until, *keys = row.values()
         named = ", ".join(f"{k}={v!r}" for k, v in zip(self.spec.keys, keys, strict=True))
         groups = [c for c in group_columns(self.ports.frontiers[0]) if c in self.spec.keys]

@@ -75,6 +75,7 @@ class Session(SessionFields):
         if self.on not in writer.known:
             raise Unwritten(f"{self.on} may be null")
         times = writer.number(self.on)
+        writer.floats = times.kind == FLOAT
         if times.kind == FLOAT:
             writer.add(Step(Op.LIMIT, 0, times.register, numbers=(sys.float_info.max - self.gap,)))
         elif times.kind == INT or times.type.bit_width < 64:

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from oop.kernels import dictionaries
 from oop.kernels.scratch import lasting_array, longer_array
-from oop.kernels.signatures.sessions import OPEN, Extended, session_dtype
+from oop.kernels.signatures.sessions import OPEN, Dropped, Extended, session_dtype
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.keys import Key, KeyTable
 from oop.operators.functions.accumulators import Accumulator, Prepared
-from oop.operators.groups.shape import Edges, Shape
+from oop.operators.groups.shape import Shape
 from oop.operators.session.filed import FiledSessions, Gone
 
 _SLACK = 4_096  # the table may always have this many keys without a session, and this many slots
@@ -129,6 +129,9 @@ class SessionTable:
     def give(self, slots: np.ndarray) -> None:
         """Give back slots, which are free again."""
         self.sessions["state"][slots] = 0
+        self._give(slots)
+
+    def _give(self, slots: np.ndarray) -> None:
         self._free[self._frees : self._frees + len(slots)] = slots
         self._frees += len(slots)
 
@@ -184,13 +187,19 @@ class SessionTable:
         taken = self.sessions.view(np.int64).reshape(-1, words).take(slots, axis=0)
         return taken.reshape(-1).view(self.sessions.dtype)
 
-    def drop(self, slots: np.ndarray) -> None:
-        """Remove sessions that have gone out and were taken out of their slices."""
-        self.shape.kernels.drop_sessions(slots, self.heads, self.sessions)
-        for accumulator in self.accumulators:
-            accumulator.clear(slots)
-        self.give(slots)
+    def take_out(self, slots: np.ndarray) -> tuple[Dropped, list[Accumulator]]:
+        """Remove sessions that go out and were taken out of their slices; give them, and their aggregates."""
+        found = self.shape.kernels.drop_sessions(slots, self.heads, self.sessions)
+        taken = [a.take_out(slots) for a in self.accumulators]
+        self._give(slots)
         self.count -= len(slots)
+        return found, taken
+
+    def show(self, slots: np.ndarray) -> tuple[Dropped, list[Accumulator]]:
+        """What `take_out` would give, of sessions that stay."""
+        records = self.read(slots)
+        edges = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["end"])
+        return Dropped(records["key"].astype(np.int64), *edges), [a.take_results(slots) for a in self.accumulators]
 
     def tidy(self, keep: np.ndarray | None = None) -> np.ndarray | None:
         """Start afresh if nothing is open, and renumber the keys if most have no session. ``keep`` are ids of keys that
@@ -242,10 +251,9 @@ class SessionTable:
         wanted = set(self.shape.keys if names is None else names)
         return {name: dictionaries.to_arrow_type(column, type_) for name, column, type_ in taken if name in wanted}
 
-    def results(self, slots: np.ndarray, records: np.ndarray, edges: Edges) -> list[pa.Array]:
+    def results(self, found: Dropped, taken: Sequence[Accumulator]) -> list[pa.Array]:
         """The keys and the aggregates of sessions."""
-        taken = [a.take_results(slots) for a in self.accumulators]
-        return [*self.key_arrays(records).values(), *self.shape.results(taken, edges)]
+        return [*self.keys_of(found.keys).values(), *self.shape.results(taken, (found.starts, found.ends))]
 
     def restore(
         self, keys: Sequence[Key], starts: np.ndarray, ends: np.ndarray, partials: Sequence[Accumulator]

@@ -20,7 +20,15 @@ STEMS_OF_BODIES = {kernel.stem for kernel in DECLARED.values() if not kernel.sha
 HELPERS = {
     "reference": set(),
     "jit": {"compiler", "tables"},
-    "native": {"columns", "library", "program_exchange", "program_guard", "program_sessions", "program_texts"},
+    "native": {
+        "columns",
+        "key_records",
+        "library",
+        "program_exchange",
+        "program_guard",
+        "program_sessions",
+        "program_texts",
+    },  # fmt: skip
     "signatures": {"stem", "objects"},
 }
 IN_C_ALONE = {"ring"}

@@ -171,12 +171,12 @@ def test_keys_whose_hashes_are_equal_are_told_apart() -> None:
     from oop.kernels.native import groups
 
     def fold(word: int) -> int:
-        product = word * groups._FACTOR
+        product = word * groups.FACTOR
         return (product ^ product >> 64) & (2**64 - 1)
 
     # The hash of two words is fold(fold(seed ^ a) ^ b), so this b gives all of these a's the same one.
     first = np.arange(1, 9, dtype=np.uint64)
-    second = np.array([fold(groups._SEED ^ a) ^ 5 for a in first.tolist()], np.uint64)
+    second = np.array([fold(groups.SEED ^ a) ^ 5 for a in first.tolist()], np.uint64)
     rows = np.random.default_rng(0).integers(0, len(first), 2_000)
     others = np.arange(2_000, dtype=np.uint64)
     table = groups.GroupTable(["uint", "uint"])

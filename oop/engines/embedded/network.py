@@ -18,6 +18,7 @@ from oop.engines.embedded.boxes import Box, Gauge
 from oop.engines.embedded.feeds import DirectFeed, RingFeed, ThreadFeed
 from oop.engines.embedded.inner_superbox import InnerSuperbox
 from oop.engines.embedded.pool import Pool
+from oop.engines.embedded.shard_program import ShardProgram
 from oop.engines.embedded.sharded import TURN_BATCHES, Sharded
 from oop.engines.embedded.sharded_boxes import ShardedBox
 from oop.engines.embedded.source import Source
@@ -28,7 +29,7 @@ from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS
 from oop.operators.core.context import Context
 from oop.operators.source.room import Room
 from oop.plan.graph import Node, interests, needed_columns, sources, walk
-from oop.plan.superboxes import Superbox, superboxes
+from oop.plan.superboxes import Superbox, shard_superbox, superboxes
 
 if TYPE_CHECKING:
     from oop.engines.embedded.options import Options
@@ -130,6 +131,10 @@ class Network:
             operator = node.spec.start(context)
             return Box(node, operator, self.gauge, check=options.check, turn_rows=turn_rows, **sizes)
         sharded = Sharded(node.spec, context, columns, self.pool.threads, self.pool)
+        superbox = shard_superbox(node, context.wanted) if options.joins_boxes else None
+        if superbox is not None:
+            for shard in sharded.shards:
+                shard.program = ShardProgram(shard.operator, superbox)
         return ShardedBox(node, sharded, self.gauge, check=options.check, **sizes)
 
     def _source(self, box: Box, train: int, threaded: bool) -> Source:

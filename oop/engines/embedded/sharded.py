@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.engines.embedded.pool import Pool
+from oop.engines.embedded.shard_program import ShardProgram
 from oop.errors import OopError
 from oop.operators.core.context import Context
 from oop.operators.core.exchange import part_batches
@@ -75,6 +76,7 @@ class Shard:
 
     number: int
     operator: Operator
+    program: ShardProgram | None = None  # if there is one, it takes the batches that are for it
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
     pending: Iterator[Element] | None = None  # the rest of the output of the first item in the queue
@@ -239,7 +241,9 @@ class Sharded(Operator):
         if isinstance(item, Ticket):
             assert item.by_shard is not None
             rows = item.by_shard[shard.number]
-            if rows.num_rows:
+            if shard.program is not None and shard.program.fits(rows):
+                yield from shard.program.take(rows)
+            elif rows.num_rows:
                 yield from shard.operator.process_batch(rows, item.port)
             return
         assert isinstance(item, Promises)

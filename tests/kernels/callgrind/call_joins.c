@@ -75,7 +75,8 @@ void run_repeats(const int64_t *times, const double *real_times) {
 void run_sessions(void) {
     const int64_t size = 2 * ROWS + 1, *keys = numbers(KEYS);
     int64_t *triples = room(ROWS, 8), *times = room(ROWS, 8), *bridging = room(ROWS, 8), *open = room(ROWS, 8), done;
-    int64_t *open_too = room(size, 8);
+    int64_t *open_too = room(size, 8), *dropped = room(ROWS, 8);
+    oop_time *starts = room(ROWS, sizeof *starts), *ends = room(ROWS, sizeof *ends);
     double *real_times = room(ROWS, 8);
     uint32_t *unused = room(size, 4);
     oop_extended out = {.slots = room(ROWS, 8), .lowered = room(ROWS, 8), .absorbed = room(ROWS, 8)};
@@ -96,7 +97,8 @@ void run_sessions(void) {
              oop_extend_sessions(keys, times, ROWS, 60, heads, ROWS, sessions, size, unused, ROWS, &out));
     int64_t left, first = 0;
     end_call("sessions_until", oop_sessions_until(sessions, size, 100 * ROWS / 2, open_too, &done, &left, &first));
-    end_call("drop_sessions", oop_drop_sessions(open, ROWS, heads, sessions, size, &done));
+    end_call("drop_sessions",
+             oop_drop_sessions(open, ROWS, heads, sessions, size, dropped, starts, ends, &done));
     heads = room(ROWS, 4);
     end_call("extend_sessions bridged",
              oop_extend_sessions(triples, bridging, ROWS, 60, heads, ROWS, sessions, size, unused, size - 1, &out));

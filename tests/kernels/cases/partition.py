@@ -35,6 +35,15 @@ def cases() -> Iterator[Case]:
     rows = np.array([4, 0, 0, 2])
     for dtype in (np.int8, np.uint16, np.int32, np.float32, np.int64, np.float64, np.uint64, np.bool_):
         yield Case("take_fixed", np.dtype(dtype).name, lambda dtype=dtype: (np.arange(5).astype(dtype), rows))
+        yield Case("take_out", np.dtype(dtype).name, lambda dtype=dtype: (np.arange(5).astype(dtype), rows))
+    yield Case("take_out", "large", lambda: (np.arange(LARGE), np.arange(LARGE)[::-3].copy()))
+    for label, values in {
+        "strided": np.arange(10)[::2],
+        "outside": np.arange(4),
+        "objects": np.array(["a"] * 5, object),
+    }.items():
+        yield Case("take_out", label, lambda values=values: (values, rows))
+    yield Case("take_out", "empty", lambda: (np.zeros(0), rows[:0]))
     yield Case("take_fixed", "empty", lambda: (np.zeros(0), rows[:0]))
     yield Case("take_fixed", "large", lambda: (np.arange(LARGE), np.arange(LARGE)[::-1].copy()))
     yield Case("take_fixed", "strided", lambda: (np.arange(10)[::2], rows))

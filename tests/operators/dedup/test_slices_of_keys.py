@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from oop.operators.dedup.seen_keys import BestRows, SeenKeys
+from oop.operators.dedup.best_rows import BestRows
+from oop.operators.dedup.seen_keys import SeenKeys
 from oop.punctuation import Frontier, Punctuation
 from oop.testing.laws import bag
 
@@ -56,3 +57,26 @@ def test_a_key_at_a_time_gets_no_slice_of_its_own() -> None:
     for i in range(600):
         assert len(seen.add(rows(10 * i, 1))) == 1
     assert seen.shift > 0 and len(seen) == 600
+
+
+def test_keys_that_have_left_go_when_most_of_a_slice_has() -> None:
+    """They stay in the table of their slice for a while, but not for ever, are not saved, and are not given again."""
+    seen = SeenKeys(SCHEMA, ["ts", "k"], "ts")
+    zeros = np.zeros(4_096, np.int64)
+    spread = pa.record_batch([np.arange(0, 2**20, 256), zeros, zeros], SCHEMA.names)
+    seen.add(spread)
+    assert seen.shift > 16  # of slices that are long by now, when rows come in order
+    given, bytes_held = [], []
+    for first in range(2**20, 2**20 + 2**17, 2_048):
+        ts = np.arange(first, first + 2_048)
+        seen.add(pa.record_batch([ts, ts, ts], SCHEMA.names))
+        given += list(seen.take_covered(Frontier.of(Punctuation({"ts": first + 1_000})), 10_000))
+        assert len(seen) == 1_048
+        bytes_held.append(seen.nbytes)
+    assert max(bytes_held[8:]) < 4 * min(bytes_held[8:])
+    left = sorted(ts for batch in given for ts in batch.column("ts").to_pylist())
+    assert left == [*range(0, 2**20, 256), *range(2**20, 2**20 + 2**17 - 1_048)]
+    again = SeenKeys(SCHEMA, ["ts", "k"], "ts")
+    again.load(dict(seen.save()))
+    assert len(again) == 1_048
+    assert len(again.add(pa.record_batch([ts, ts, ts], SCHEMA.names))) == 1_000
