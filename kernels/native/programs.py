@@ -12,13 +12,14 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels.checks import FLOAT64, INT64_MAX, Array, check_window, float_time_limit, int_time_limits
+from oop.kernels.checks import FLOAT64, INT64_MAX, Array
 from oop.kernels.native.columns import WIDTHS, check_bytes
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
 from oop.kernels.native.program_exchange import Exchange
 from oop.kernels.native.program_guard import LentGuard
 from oop.kernels.native.program_sessions import LentSessions
+from oop.kernels.native.program_steps import write_step
 from oop.kernels.native.program_texts import TextLists
 from oop.kernels.scratch import lasting_array, new_array
 from oop.kernels.signatures.programs import (
@@ -30,10 +31,9 @@ from oop.kernels.signatures.programs import (
     TrainProgramBase,
 )
 from oop.kernels.signatures.sums import beyond_error
-from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
+from oop.kernels.steps import Constant, Op, Output, UpdateKind
 
 _ROWS = lib.OOP_ROWS
-_OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
 _TYPES = {"int": np.int64, "float": np.float64, "bool": np.uint8}
 _ARRAY = ffi.sizeof("struct ArrowArray")
 _MORE_LATE = 4_096
@@ -52,10 +52,7 @@ class TrainProgram(TrainProgramBase):
         self._lent_guard = LentGuard(run, code.floats, ascends)
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
         for made, step in zip(self._steps, code.steps, strict=False):
-            _write_step(made, step)
-            if step.op is Op.TEXT_EQUAL:
-                self._held.append(ffi.from_buffer("uint8_t[]", step.text))
-                made.x, made.text = len(step.text), self._held[-1]
+            self._held.append(write_step(made, step))
         self._moments, self._room_for_rows = np.zeros(0), NO_ROWS
         self._has_moments = any(u.kind in (UpdateKind.MOMENTS, UpdateKind.WHOLE_MOMENTS) for u in code.updates)
         self._registers = ffi.new("oop_register[]", code.registers)
@@ -378,27 +375,3 @@ class TrainProgram(TrainProgramBase):
                 values = lasting_array(rows, data.dtype)
                 values[:] = data[:rows]
             self.columns.append((values, None if there is None or there.all() else there))
-
-
-def _write_step(made: Any, step: Step) -> None:
-    made.op, made.out, made.a, made.b, made.c = _OPS[step.op], step.out, step.a, step.b, step.c
-    made.form = int(step.form)
-    numbers: Any = step.numbers
-    if step.op is Op.WINDOW:
-        floats = isinstance(numbers[0], float)
-        range_, slide, offset = numbers
-        check_window(range_, slide, offset, floats)
-        if floats:
-            made.form = 1
-            made.f, made.g, made.h = numbers
-            made.k = float_time_limit(*numbers)
-        else:
-            made.form = 0
-            made.x, made.y, made.z = numbers
-            made.low, made.high = int_time_limits(*numbers)
-    elif step.op is Op.LIMIT:
-        made.f = numbers[0]
-    elif step.op is Op.SHARD:
-        made.x, made.y = (sum(1 << i for i, found in enumerate(numbers) if found == what) for what in (SIGNED, REAL))
-    elif numbers:
-        made.x, made.y = numbers

@@ -35,6 +35,7 @@ class GroupResults(GroupResultsBase):
             for number in range(self.arrays)
         ]
         self._pointed: list[Array] = []
+        self._held: list[Any] = []
         self._room = 0
         self._out = ffi.new("struct ArrowArray *")
         self._address = int(ffi.cast("uintptr_t", self._out))

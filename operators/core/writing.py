@@ -33,6 +33,7 @@ from oop.kernels.steps import (
     Update,
 )
 from oop.operators.core.times import FAR, NULL_SLOT
+from oop.operators.core.used_steps import used_steps
 from oop.punctuation.patterns import Bound
 
 INT, UINT, FLOAT, BOOL, TEXT = "int", "uint", "float", "bool", "text"
@@ -336,42 +337,8 @@ class ProgramWriter:
 
     def _used(self, used: set[int]) -> tuple[tuple[Step, ...], tuple[Constant, ...]]:
         """The steps and constants that matter where these registers are used at the end."""
-        steps = _used_steps(self._steps, used)
+        steps = used_steps(self._steps, used)
         return tuple(steps), tuple(constant for constant in self._constants.values() if constant.register in used)
-
-
-_CHECKED = frozenset(
-    (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.FLOOR_DIVIDE, Op.MOD, Op.NEGATE, Op.ABS, Op.CHECK, Op.DIVIDE, Op.WINDOW)
-)
-"""Steps that may refuse a value, so that they are needed even if nobody uses their result."""
-_DOING = frozenset((Op.GUARD, Op.FILTER, Op.MARK, Op.LIMIT, Op.ASCEND)) | _CHECKED
-_ONE = frozenset((
-    Op.GUARD, Op.FILTER, Op.COMPACT, Op.WINDOW, Op.LIMIT, Op.ASCEND, Op.NEGATE, Op.ABS, Op.CHECK, Op.NEGATE_FLOAT,
-    Op.ABS_FLOAT, Op.TO_FLOAT, Op.TO_FLOAT32, Op.NOT, Op.IS_NULL, Op.IS_VALID, Op.IS_NAN, Op.TEXT_EQUAL,
-    Op.TEXT_THERE,
-))  # fmt: skip
-"""Steps that read one register."""
-
-
-def _registers_read(step: Step) -> tuple[int, ...]:
-    """The registers that a step reads."""
-    if step.op in (Op.LOAD, Op.MARK):
-        return ()
-    if step.op in _ONE:
-        return (step.a,)
-    if step.op is Op.SHARD:
-        return tuple(range(step.a, step.a + step.c))
-    return (step.a, step.b, step.c) if step.op is Op.IF_ELSE else (step.a, step.b)
-
-
-def _used_steps(steps: Sequence[Step], used: set[int]) -> list[Step]:
-    """The steps that do something or fill a register that is used; ``used`` gets the registers that they read."""
-    found = []
-    for step in reversed(steps):
-        if step.op in _DOING or step.out in used:
-            found.append(step)
-            used.update(_registers_read(step))
-    return found[::-1]
 
 
 def _parted_as(type_: pa.DataType, kind: str) -> int:

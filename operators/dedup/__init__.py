@@ -4,8 +4,8 @@ Idea. A dedup is a group-by that puts out a row of each group: any row at once, 
 group is complete. With `within=` only rows of a key that are at most that far apart are duplicates.
 
 Way in. Read `dedup.py`, the spec (its fields are in `fields.py`). There are four ways to run: `operator.py` with
-`seen_keys.py` (keys alone) or `best_rows.py` (the best row of each key), and `within.py` with `keyed_times.py` (times near a row of the
-same key, or spans). `targets.py` lends seen keys to a program.
+`seen_keys.py` (keys alone) or `best_rows.py` (the best row of each key), and `within.py` with `keyed_times.py` (times
+near a row of the same key, or spans). `targets.py` lends seen keys to a program.
 
 Decisions:
 
@@ -17,9 +17,9 @@ Decisions:
   examined one by one only if rows of their key are out of order, and neither all near each other nor all far apart.
 - Slices of keys are few, because large batches are looked up faster in few large tables. They become narrower where
   promises are so frequent that more keys are moved, out of slices that are covered in part, than come.
-- Keys that a bound covers are forgotten at once: they are not counted, saved or given again. Where a bound covers a part
-  of a slice, they stay in its table until three quarters of it have gone, because to make a table of those that stay
-  costs much. No row with such a key is used any more. `state_bytes` counts the table as it is.
+- Keys that a bound covers are forgotten at once: they are not counted, saved or given again. Where a bound covers a
+  part of a slice, they stay in its table until three quarters of it have gone, because to make a table of those that
+  stay costs much. No row with such a key is used any more. `state_bytes` counts the table as it is.
 - Tables keep the columns of a key side by side (`GroupTable(by_rows=True)`): keys are looked for, and hardly ever taken
   out by column.
 - With `within=`, a row without a time is no duplicate of any row.

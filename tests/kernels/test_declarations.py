@@ -27,8 +27,9 @@ HELPERS = {
         "program_exchange",
         "program_guard",
         "program_sessions",
+        "program_steps",
         "program_texts",
-    },  # fmt: skip
+    },
     "signatures": {"stem", "objects"},
 }
 IN_C_ALONE = {"ring"}
