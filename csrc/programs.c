@@ -186,14 +186,15 @@ static int run_chunk(oop_run *run, chunk *c) {
 
 /* What a chunk that is to begin again must find as it was. */
 typedef struct {
-    int64_t greatest, bound, promise, late_count, reached;
+    int64_t greatest, bound, promise, late_count, reached, text_used;
     double greatest_float, bound_float, reached_float;
     int32_t seen, bounded, has_reached;
 } guarded;
 
 static guarded guard_of(const oop_run *run) {
-    return (guarded){run->greatest,    run->bound,         run->promise, run->late_count, run->reached, run->greatest_float,
-                     run->bound_float, run->reached_float, run->seen,    run->bounded,    run->has_reached};
+    return (guarded){run->greatest,       run->bound,       run->promise,       run->late_count, run->reached,
+                     run->text_used,      run->greatest_float, run->bound_float, run->reached_float,
+                     run->seen,           run->bounded,        run->has_reached};
 }
 
 static void set_guard(oop_run *run, const guarded *was) {
@@ -206,6 +207,7 @@ static void set_guard(oop_run *run, const guarded *was) {
     run->seen = was->seen;
     run->bounded = was->bounded;
     run->reached = was->reached;
+    run->text_used = was->text_used; /* the chunk copies the same bytes to the same place again */
     run->reached_float = was->reached_float;
     run->has_reached = was->has_reached;
     if (run->top_moved) {
@@ -243,8 +245,8 @@ int oop_run_program(oop_run *run) {
             if (run->end == INT64_MAX) pass_promises(run);
             return OOP_OK;
         }
-        guarded was = guard_of(run);
         limit_texts(run);
+        guarded was = guard_of(run);
         run->top_moved = 0;
         int code = run_chunk(run, &c);
         if (code != OOP_OK) {

@@ -126,6 +126,7 @@ class InterpretedProgram(TrainProgramBase):
             try:
                 run.steps()
             except Odd:
+                self._settle()  # whoever takes these rows must know all groups
                 return chunk.first, chunk.first + chunk.rows
             run.keep()
 

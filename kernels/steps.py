@@ -215,10 +215,12 @@ class Output(NamedTuple):
 
 
 class Sessions(NamedTuple):
-    """The register of the times, which are no later than the end of all times minus the ``gap``."""
+    """The register of the times, which are no later than the end of all times minus the ``gap``, and whether they are
+    floats."""
 
     times: int
     gap: int | float
+    floats: bool = False
 
 
 @frozen(eq=False)

@@ -18,13 +18,13 @@ _SPARE = 8 * lib.OOP_ROWS  # free slots that are asked for at a time
 class LentSessions:
     """The sessions of one target, and the lists of what becomes of the rows of a train."""
 
-    def __init__(self, code: Sessions, floats: bool) -> None:
+    def __init__(self, code: Sessions) -> None:
         self.struct: Any = ffi.new("oop_open_sessions *")
         self.target: SessionTarget | None = None
         self._frees = 0
         self._lists: tuple[Ints, Ints] = NO_ROWS, NO_ROWS
-        self.struct.times, self.struct.is_float = code.times, floats
-        if floats:
+        self.struct.times, self.struct.is_float = code.times, code.floats
+        if code.floats:
             self.struct.gap_float = code.gap
         else:
             self.struct.gap = code.gap

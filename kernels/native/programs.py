@@ -80,7 +80,7 @@ class TrainProgram(TrainProgramBase):
         run.targets, run.batches = self._targets, self._batches
         self._exchange = Exchange(run, code, self.shard, self.shards)
         run.distinct = code.distinct
-        self._sessions = None if code.sessions is None else LentSessions(code.sessions, code.floats)
+        self._sessions = None if code.sessions is None else LentSessions(code.sessions)
         if self._sessions is not None:
             run.sessions = self._sessions.struct
         self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
@@ -204,6 +204,7 @@ class TrainProgram(TrainProgramBase):
                 first, rows = run.done, run.rows
                 lib.oop_skip_chunk(run)
                 self._lent_guard.write(self.guard)
+                self._settle()  # whoever takes these rows must know all groups
                 self._was_odd = True
                 return first, first + rows
             else:

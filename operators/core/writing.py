@@ -298,13 +298,13 @@ class ProgramWriter:
         )
 
     def sessions(
-        self, times: int, gap: Bound, keys: Sequence[tuple[int, str]], updates: Iterable[Update]
+        self, times: Filled, gap: Bound, keys: Sequence[tuple[int, str]], updates: Iterable[Update]
     ) -> ProgramCode:
         """The program that ends here and takes rows into open sessions."""
-        code = self.code(keys, times, updates)  # times are used at the end, like a slot
+        code = self.code(keys, times.register, updates)  # times are used at the end, like a slot
         slot = Constant(self.new(), 0, INT)  # but all rows are of one slice
         constants = (*code.constants, slot)
-        last = Sessions(times, gap)
+        last = Sessions(times.register, gap, times.kind == FLOAT)
         return replace(code, slot=slot.register, constants=constants, registers=self._registers, sessions=last)
 
     def distinct(self, schema: pa.Schema, keys: Sequence[tuple[int, str]], slot: int) -> RowsCode:

@@ -320,6 +320,7 @@ class Store:
         shift, found = self._parts.load(dict(parts))
         self.shift = shift or 0
         self.tables = {}
+        self._spare = None
         self.nbytes = self.held = 0
         self._sizes = {}
         for number, part in found:

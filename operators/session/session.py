@@ -75,7 +75,6 @@ class Session(SessionFields):
         if self.on not in writer.known:
             raise Unwritten(f"{self.on} may be null")
         times = writer.number(self.on)
-        writer.floats = times.kind == FLOAT
         if times.kind == FLOAT:
             writer.add(Step(Op.LIMIT, 0, times.register, numbers=(sys.float_info.max - self.gap,)))
         elif times.kind == INT or times.type.bit_width < 64:
@@ -84,7 +83,7 @@ class Session(SessionFields):
         else:
             raise Unwritten(f"{self.on} is {times.type}")
         keys, updates = Shape(inputs[0], self.keys, self.aggregates).write(writer)
-        return writer.sessions(times.register, self.gap, keys, updates)
+        return writer.sessions(times, self.gap, keys, updates)
 
     def start(self, context: Context) -> Operator:
         return SessionOperator(self, context)

@@ -42,8 +42,8 @@ class InnerSuperbox:
         """Let the program take a batch; False if it is not for a program."""
         if batch.schema.metadata is not None or not batch.schema.equals(self.schema):
             return False
-        if not self.targets.fits or not self._order.is_clear:
-            return False
+        if not self.targets.fits or not self._order.is_clear or self.last.pending is not None:
+            return False  # while something is on its way out, what is held for it must not change
         begin = perf_counter()
         program = self.program
         guard, order = self._guard, self._order

@@ -7,7 +7,7 @@ in the order of the plan: a box comes after those that feed it, and the box of t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -63,7 +63,8 @@ class Network:
         train = min(getattr(options.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
         joined = superboxes(root, parts=self.pool is not None) if options.joins_boxes else []
         inputs = [box for box in self.boxes if box.node.is_source]
-        long = _with_long_trains(joined, len(inputs) == 1 and train == _SOURCE_ROWS)
+        gathers = {id(box.node) for box in self.boxes if box.operator.leaves_when_filled}
+        long = _with_long_trains(joined, gathers, len(inputs) == 1 and train == _SOURCE_ROWS)
         self.sources = [self._source(box, CROSSING_ROWS if id(box.node) in long else train, threaded) for box in inputs]
         self._join_boxes(joined)
 
@@ -152,14 +153,17 @@ class Network:
         return Source(box, ThreadFeed(trains, self.arrived) if live else DirectFeed(trains, data.waiting))
 
 
-def _with_long_trains(joined: Sequence[Superbox], is_alone: bool) -> set[int]:
+def _with_long_trains(joined: Sequence[Superbox], gathers: Container[int], is_alone: bool) -> set[int]:
     """The sources whose trains are longer, by id of their nodes. Lanes wait for each other twice in each train. A
     program that puts rows into state holds none of them, so a source that ``is_alone`` has longer trains as well, which
-    cost fewer calls; of several sources, one would come further ahead of the others."""
+    cost fewer calls; of several sources, one would come further ahead of the others. What ``gathers`` only so many
+    groups is asked after each train whether there are too many."""
     return {
-        id(found.nodes[0])
-        for found in joined
-        if found.code is not None and (found.code.shard is not None or (is_alone and found.rows is None))
+        id(superbox.nodes[0])
+        for superbox in joined
+        if (code := superbox.code) is not None
+        and id(superbox.nodes[-1]) not in gathers
+        and (code.shard is not None or (is_alone and superbox.rows is None))
     }
 
 

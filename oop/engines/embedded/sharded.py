@@ -241,9 +241,11 @@ class Sharded(Operator):
         if isinstance(item, Ticket):
             assert item.by_shard is not None
             rows = item.by_shard[shard.number]
+            if not rows.num_rows:
+                return
             if shard.program is not None and shard.program.fits(rows):
                 yield from shard.program.take(rows)
-            elif rows.num_rows:
+            else:
                 yield from shard.operator.process_batch(rows, item.port)
             return
         assert isinstance(item, Promises)

@@ -59,7 +59,8 @@ class RunningSuperbox:
 
     def take(self, train: Sequence[Element]) -> int | None:
         """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
-        takes = (self._fits or self.lanes.fit) and self._order.is_clear
+        # while something is on its way out, what is held for it must not change
+        takes = (self._fits or self.lanes.fit) and self._order.is_clear and self.state.pending is None
         batches = self.guard.begin(train) if takes else None
         if batches is None:
             return None

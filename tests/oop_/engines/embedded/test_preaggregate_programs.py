@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.engines.embedded.superbox import RunningSuperbox
 from oop.operators.aggregate import gathering_operator
 from oop.operators.aggregate.gathering import GatheringLimits
 from oop.plan.final import lower
@@ -73,8 +75,8 @@ def test_drawn_pipelines(kernels: str, threads: int) -> None:
             stream = stream.filter(drawn_filter(rng))
         if rng.random() < 0.2:  # the program begins behind it
             stream = stream.sort("v")
-        time = stream.schema.field("ts").type
-        grouped = stream.window(drawn_window(rng, time)).group_by(*rng.sample(["k", "v", "b", "t"], rng.randint(0, 3)))
+        kind = stream.schema.field("ts").type
+        grouped = stream.window(drawn_window(rng, kind)).group_by(*rng.sample(["k", "v", "b", "t"], rng.randint(0, 3)))
         chosen = rng.sample(list(FUNCTIONS), rng.randint(1, 4))
         counts = grouped.preaggregate().agg(**{name: FUNCTIONS[name]() for name in chosen})
         ended += ends_at_preaggregate(counts)
@@ -106,3 +108,26 @@ def test_a_table_that_lets_partials_make_way_ends_no_program() -> None:
         assert "no program: its table lets partials make way for others" in counts.explain(engine=oop.Embedded())
     counts = stream.window(oop.tumbling(width)).group_by("k").preaggregate().agg(n=oop.count())
     assert "one program with Source, Bucket" in counts.explain(engine=oop.Embedded()).splitlines()[1]
+
+
+def test_a_program_takes_nothing_while_a_window_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise what it takes could let a promise go in front of those partials of the window that are yet to leave."""
+    groups, pending = 5_000, []
+    take = RunningSuperbox.take
+
+    def watched(superbox: RunningSuperbox, train: Any) -> int | None:
+        waits = superbox.state.pending is not None
+        found = take(superbox, train)
+        pending.append(waits)
+        assert found is None or not waits
+        return found
+
+    monkeypatch.setattr(RunningSuperbox, "take", watched)
+    batches = [pa.record_batch({"ts": [10 * w + 1] * groups, "k": range(groups)}) for w in range(12)]
+    live = oop.source(lambda: iter(batches), schema=batches[0].schema, time="ts", punctuate=oop.ordered())
+    counts = live.window(oop.tumbling(10)).group_by("k").preaggregate().agg(n=oop.count())
+    run = counts.run(oop.Embedded(threads=1, batch_rows=500, readers=True))
+    first = next(iter(run))
+    time.sleep(0.2)  # all of the input waits to be read, so it is read while windows leave
+    assert first.num_rows + sum(batch.num_rows for batch in run) == 12 * groups
+    assert any(pending)
