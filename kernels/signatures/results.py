@@ -100,7 +100,7 @@ class GroupResultsBase(KernelWithState):
 
     @abstractmethod
     def forget(self) -> None:
-        """Drop the references to the last table's arrays, which are kept so that an unchanged table needs no new pointers."""
+        """Drop the references to the last table's arrays (kept so that an unchanged table needs no new pointers)."""
 
 
 class ResultKernels(Stem):
