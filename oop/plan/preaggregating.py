@@ -22,7 +22,7 @@ from oop.operators.in_order.wrapper import InOrder
 from oop.plan.graph import Edge, Node, make_node, rebuilt, sources, walk
 
 BY_ITSELF = Flush()
-"""Lazy-flush of no given size, with no promise delayed; where windows do not overlap and out of order, without slots."""
+"""Lazy-flush of no given size, with no promise delayed; out of order, and if windows do not overlap, without slots."""
 
 
 def preaggregated(root: Node) -> Node:
