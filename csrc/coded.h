@@ -23,7 +23,7 @@ typedef struct {
 
 /* Which code a text has in the table of a target. */
 typedef struct {
-    uint64_t when;   /* the target, behind a number that is another one whenever targets or lists begin anew */
+    uint64_t whose;  /* generation * OOP_TARGETS + target; a new generation of the program invalidates all memos */
     uint32_t number; /* of the text in its list */
     uint32_t code;
 } oop_text_memo;
@@ -39,9 +39,9 @@ typedef struct {
     uint64_t seed, factor; /* those of all tables of keys */
     int64_t count, room;
     int64_t kept;        /* how many are found again */
-    int64_t plain;       /* so many chunks more, texts are not looked for here */
+    int64_t plain;       /* chunks for which new texts are not put into `places` */
     int64_t null;        /* the number of the null; -1: there was none */
-    int32_t is_hashed;   /* is the word the hash of the bytes' hash? So rows are parted by strings. */
+    int32_t is_hashed;   /* 1: strings, sharded by one of HASHES values of their hash; 0: bytes, by the hash itself */
 } oop_texts;
 
 #endif

@@ -23,7 +23,7 @@ static void send_validity(oop_sent *to, const oop_register *from, int64_t first,
     }
 }
 
-/* Of keys that are text the numbers are sent. */
+/* Text keys are sent as their numbers in this program's list. */
 static int number_carried(oop_run *run, const chunk *c) {
     int code = OOP_OK;
     for (int32_t i = 0; code == OOP_OK && i < run->carried_count; i++) {
@@ -81,7 +81,7 @@ static void point_at_sent(oop_run *run, const oop_run *sender, int64_t first) {
 int oop_take_sent(oop_run *run, oop_run *const *senders) {
     chunk c;
     for (; run->sender < run->shards; run->sender++, run->taken = 0) {
-        run->when++; /* numbers are those of another list */
+        run->generation++; /* numbers are those of another list */
         const oop_run *sender = senders[run->sender];
         const int64_t rows = sender->sent_rows[run->shard];
         while (run->taken < rows) {

@@ -204,8 +204,8 @@ static void clear_up_to(oop_entry *entries, uint64_t place, uint64_t size, uint6
     *clear = end;
 }
 
-/* Keys stand by their hashes, so they are read and written in about the same order. What is cleared right before is in
-   the cache when a key comes there. */
+/* Old and new tables are ordered by hash, so the write position moves forward. Entries are cleared just ahead of it,
+   while they are in the cache. */
 int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
     const uint64_t mask = (uint64_t)new_size - 1, size = (uint64_t)new_size;
     const int shift = shift_of(new_size);

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define NULL_MARK 0xA0761D6478BD642Fu /* what is hashed in place of a null */
+
 /* The two halves of a product folded together: every bit of both factors reaches the result. */
 static inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
     unsigned __int128 product = (unsigned __int128)a * b;

@@ -12,7 +12,6 @@
 #include "wide.h"
 
 #define CHUNK 256 /* keys that are looked for together */
-#define NULL_MARK 0xA0761D6478BD642Fu
 
 /* Packed keys that are looked for together, and the places from which on. */
 typedef struct {

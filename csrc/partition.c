@@ -32,7 +32,7 @@ WIDE_CLONES static int hash_column(const oop_column *column, int is_signed, cons
     }
     for (int j = 0; j < m; j++) {
         int64_t row = from + j;
-        uint64_t word = NULL_HASH;
+        uint64_t word = NULL_MARK;
         if (!is_null(column, row)) {
             if (!column->width && !bytes_inside(column, row)) return OOP_BYTES_OUTSIDE;
             if (column->width)

@@ -26,7 +26,7 @@ int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32
 /* out[i] = values[rows[i]]. There are limit values, of a width of 1, 2, 4 or 8 bytes each. */
 int oop_take_fixed(const void *values, int64_t width, int64_t limit, const int64_t *rows, int64_t n, void *out);
 
-/* The same, and each value that was taken is a zero from then on: the next row that names it takes that. */
+/* The same, and values that were taken are zeros from then on. A repeated row number gets a zero. */
 int oop_take_out(void *values, int64_t width, int64_t limit, const int64_t *rows, int64_t n, void *out);
 
 #endif

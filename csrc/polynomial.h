@@ -4,7 +4,6 @@
 
 #include "hash.h"
 
-#define NULL_HASH 0xA0761D6478BD642Fu
 #define PRIME 0x100000001B3u
 #define POWERS 64
 

@@ -156,7 +156,7 @@ typedef struct {
     uint8_t *text;       /* room for text of a chunk that is of several batches */
     int64_t text_room, text_used;
     oop_texts *lists;    /* of keys that are text */
-    uint64_t when;       /* another number for each stretch of rows in which lists and targets do not begin anew */
+    uint64_t generation; /* changes whenever lists or targets are reset, which invalidates all memos */
     int64_t *counts;     /* by mark */
     int64_t *counted;    /* by mark, of the present chunk */
     int32_t step_count, update_count, key_count, mark_count, list_count;

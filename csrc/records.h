@@ -40,7 +40,7 @@ static inline int bits_of(int64_t size) {
     }                                                                                                              \
     break;
 
-/* Writes the values of a column into the records. A null is a zero there. */
+/* Writes a column's values into the records. Nulls are stored as zeros, and told apart by the columns' `valid`. */
 static void write_values(const oop_column *column, int c, const int64_t *rows, int64_t first, int m, size_t size,
                          uint8_t *to, uint32_t *nulls) {
     if (column->valid || column->is_float) {

@@ -98,7 +98,7 @@ static int code_part(oop_run *run, const chunk *c, const parting *p, const part 
     run->column = k;
     run->is_text = 1;
     if (!text->codes) return map_plain(run, c, text, table, order, n, ids, codes);
-    return map_numbers(run, text, table, run->when * OOP_TARGETS + (uint64_t)one->target, order, n, ids, codes);
+    return map_numbers(run, text, table, run->generation * OOP_TARGETS + (uint64_t)one->target, order, n, ids, codes);
 }
 
 static int map_part(oop_run *run, const parting *p, const part *one, const oop_column *columns, int64_t n) {

@@ -1,4 +1,4 @@
-/* Texts whose hashes are known, as keys of a table: what map_hashed does, without a look at the rows. Used by groups.c. */
+/* Texts as keys of a table: like map_hashed, for texts that were hashed before. Used by groups.c. */
 #ifndef OOP_TEXT_KEYS_H
 #define OOP_TEXT_KEYS_H
 

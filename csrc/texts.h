@@ -12,11 +12,10 @@
 #include "polynomial.h"
 #include "short_text.h"
 
-#define NULL_MARK 0xA0761D6478BD642Fu /* as in lines.h */
 #define HASHES 0x7FFFFFFF /* as in oop.kernels.steps */
 #define PLAIN_CHUNKS 256 /* after so many it is tried again whether texts come back */
 #define FEW_NEW 8        /* one text in so many may be new before it is faster not to look for them */
-#define TEXT_ROOM ((int64_t)1 << 20) /* bytes of text that came in small batches, which a list may point to */
+#define TEXT_ROOM ((int64_t)1 << 20) /* bytes of text copied (chunks of several batches), beyond which lists begin anew */
 
 static void clear_places(oop_texts *list) {
     if (list->kept) memset(list->places, 0, OOP_TEXT_PLACES * sizeof *list->places);
@@ -31,7 +30,7 @@ static void forget_texts(oop_run *run) {
         run->lists[i].count = 0;
     }
     run->text_used = 0;
-    run->when++;
+    run->generation++;
 }
 
 /* Before a chunk: are there too many texts? Those of rows that were sent must stay. */
@@ -52,7 +51,7 @@ static inline int64_t add_text(oop_texts *list, const oop_text *text, uint64_t *
     *own = *text;
     if (list->words) {
         if (!powers[0]) fill_powers(powers);
-        own->word = shard_word(list, text->length < 0 ? NULL_HASH : hash_polynomial(text->bytes, text->length, powers));
+        own->word = shard_word(list, text->length < 0 ? NULL_MARK : hash_polynomial(text->bytes, text->length, powers));
     }
     return list->count++;
 }
@@ -164,11 +163,11 @@ static int number_rows(oop_run *run, const chunk *c, oop_register *text) {
 /* Gives at most OOP_TEXTS_AT_ONCE rows the codes that their texts have in a table, or, if a text is the only key, the ids
    of its groups. What a table was asked for is remembered. */
 static inline __attribute__((always_inline)) int map_some(oop_run *run, const oop_register *text, oop_table *table,
-                                                          uint64_t when, const int64_t *rows, int64_t first, int m,
+                                                          uint64_t whose, const int64_t *rows, int64_t first, int m,
                                                           int64_t *ids, int32_t *codes) {
     const oop_texts *list = text->from;
     oop_text_memo *memos = text->own->memos;
-    const uint32_t stride = (uint32_t)(when % OOP_TARGETS) * (OOP_TEXT_MEMOS / 4);
+    const uint32_t stride = (uint32_t)(whose % OOP_TARGETS) * (OOP_TEXT_MEMOS / 4);
     uint32_t numbers[OOP_TEXTS_AT_ONCE];
     int64_t found[OOP_TEXTS_AT_ONCE];
     uint8_t places[OOP_TEXTS_AT_ONCE];
@@ -188,7 +187,7 @@ static inline __attribute__((always_inline)) int map_some(oop_run *run, const oo
             codes[row] = (int32_t)memo->code;
         else
             ids[first + j] = memo->code;
-        left += (memo->when != when) | (memo->number != number);
+        left += (memo->whose != whose) | (memo->number != number);
     }
     if (!left) return OOP_OK;
     int code = oop_map_texts(table, list->texts, numbers, left, found, &run->length);
@@ -199,24 +198,24 @@ static inline __attribute__((always_inline)) int map_some(oop_run *run, const oo
             codes[rows ? rows[at] : at] = (int32_t)found[k];
         else
             ids[at] = found[k];
-        if (!all) memos[(numbers[k] + stride) % OOP_TEXT_MEMOS] = (oop_text_memo){when, numbers[k], (uint32_t)found[k]};
+        if (!all) memos[(numbers[k] + stride) % OOP_TEXT_MEMOS] = (oop_text_memo){whose, numbers[k], (uint32_t)found[k]};
     }
     return OOP_OK;
 }
 
 /* As map_some, for any number of rows; `rows` NULL: all. `codes` go to the rows' places, and `ids` side by side; one of
    them is NULL. */
-static int map_numbers(oop_run *run, const oop_register *text, oop_table *table, uint64_t when, const int64_t *rows,
+static int map_numbers(oop_run *run, const oop_register *text, oop_table *table, uint64_t whose, const int64_t *rows,
                        int64_t n, int64_t *ids, int32_t *codes) {
     int code = OOP_OK;
     for (int64_t first = 0; code == OOP_OK && first < n; first += OOP_TEXTS_AT_ONCE) {
         const int m = n - first < OOP_TEXTS_AT_ONCE ? (int)(n - first) : OOP_TEXTS_AT_ONCE;
         if (!codes)
-            code = map_some(run, text, table, when, rows, first, m, ids, NULL);
+            code = map_some(run, text, table, whose, rows, first, m, ids, NULL);
         else if (rows)
-            code = map_some(run, text, table, when, rows, first, m, NULL, codes);
+            code = map_some(run, text, table, whose, rows, first, m, NULL, codes);
         else
-            code = map_some(run, text, table, when, NULL, first, m, NULL, codes);
+            code = map_some(run, text, table, whose, NULL, first, m, NULL, codes);
     }
     return code;
 }

@@ -34,8 +34,8 @@ MOST_RANK = 4_096
 UNSIGNED, SIGNED, REAL, STRING, BYTES = range(5)
 """What a key of a `SHARD` is."""
 HASHES = 2**31 - 1
-"""The hash of a string is its shard among so many, and the shard of a row follows from this number. Strings are so
-hashed only once for each text, wherever they are coded first. Bytes are hashed as they are."""
+"""A string is first hashed to one of so many values, once for each distinct text, and rows are sharded by that value.
+Bytes are hashed as they are, row by row."""
 
 
 class _FromZero(IntEnum):

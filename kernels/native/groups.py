@@ -80,7 +80,7 @@ class GroupTable(GroupTableBase):
 
     def reserve(self, groups: int) -> None:
         self._expected = groups
-        begin = groups // EXPECT_FROM  # below this it does not grow to the expected number, but would in small steps
+        begin = groups // EXPECT_FROM  # skip the small steps before it may jump to the expected size
         if begin > self.room and not len(self):
             self._grow(begin, begin)
 

@@ -181,7 +181,7 @@ class TrainProgram(TrainProgramBase):
         run, targets = self._run, self.targets
         self._known.clear()
         run.target_count = run.last = 0
-        run.when += 1
+        run.generation += 1
         run.shift, run.key_count = targets.shift, len(self.code.keys) + targets.slotted
         self._version = targets.version
 

@@ -100,7 +100,7 @@ class GroupResultsBase(KernelWithState):
 
     @abstractmethod
     def forget(self) -> None:
-        """Let go of the arrays, which are kept known from one call to the next."""
+        """Drop the references to the last table's arrays (kept so that an unchanged table needs no new pointers)."""
 
 
 class ResultKernels(Stem):

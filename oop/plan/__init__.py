@@ -7,7 +7,8 @@ by step, into the plan that an engine runs.
 Way in. Read `graph.py`: nodes, `check_emits`, `interests`, `needed_columns`, `explain`. `flow.py` is a plan while it is
 being composed. `final.py` has `lower`, which makes the plan that an engine is given; it has the order of all steps.
 `source_data.py` says what a plan knows of its data, `early.py` whether it shows early results, and `superboxes.py`
-which nodes become one program. The other files are rewritings:
+which nodes become one program, `stage_programs.py` which do in plans that are cut into stages. The other files are
+rewritings:
 
 - `numbering.py` lets operators carry row numbers to the operators that count rows.
 - `accounting.py` lets dropped rows travel on to windows that count them.

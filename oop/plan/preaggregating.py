@@ -1,9 +1,9 @@
 """A plan gets a `Preaggregate`, the low-level half of an aggregate (OOP paper, section 6), where the user asks for it.
 
 On Spark rows are preaggregated in the worker that has them, unless the user forbids it, so that fewer rows are encoded
-and shuffled (`oop/engines/spark/passage.py`). In one process it does not pay: a look-up in its
-table costs as much as one in the aggregate, and saves less than that, even where rows cross to other threads. A count
-is slower with it, also on two threads (`benchmarks/threads.py`).
+and shuffled (`oop/engines/spark/passage.py`). In one process it does not pay: to look up a group costs as much as in
+the aggregate, and saves less than that, even where rows cross to other threads. A count was slower with a table of
+slots, also on two threads (`benchmarks/threads.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oop.operators.in_order.wrapper import InOrder
 from oop.plan.graph import Edge, Node, make_node, rebuilt, sources, walk
 
 BY_ITSELF = Flush()
-"""Lazy-flush, with a table that is sized by the rows that come, and with no promise delayed."""
+"""Lazy-flush of no given size, with no promise delayed; out of order, and if windows do not overlap, without slots."""
 
 
 def preaggregated(root: Node) -> Node:

@@ -2,8 +2,8 @@
 
 A stage, an operator with state, runs in other processes than the operators in front of it. So what would be one
 program in one process (`superboxes.py`) is two. The first is the *passage*: from a source, or from what another stage
-puts out, over the operators that pass rows, to the partial aggregates to which the next stage allows rows to be reduced
-on their way. The second one takes rows into the groups of a stage, where rows come unreduced.
+puts out, over the operators that pass rows, to the partial aggregates, which the next stage accepts instead of rows.
+The second one takes rows into the groups of a stage, where rows come unreduced.
 
 Batches are large there, and have to be made anew for the shuffle. So a program pays only if it ends at groups: rows
 that are handed out cost as much with it as without.

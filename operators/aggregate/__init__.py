@@ -12,8 +12,10 @@ look for:
 - Other windows: `landmark.py` and `landmark_operator.py`; `partition_rows.py` for windows of rows in each partition;
   `group_by.py` for groups without a window.
 - Early results: `emit.py`, `shown.py`, `row_steps.py`. One promise for each window: `each_window.py`.
-- Two-level aggregation: `preaggregate.py`, `reducing.py`, `flush.py`; the table is `operators/groups/partial_table.py`.
-  On the way to other processes: `gathering.py`.
+- Two-level aggregation: `preaggregate.py`, `flush.py`; `low_level.py` has what its two operators share. With a table of
+  slots: `reducing.py` and `operators/groups/partial_table.py`. Without slots, in one process (`gathering_operator.py`)
+  or on the way to others: `gathering.py`.
+- The columns with the edges of windows: `window_edges.py`.
 
 Decisions are in `DECISIONS.md` beside this file. The laws are in `tests/operators/aggregate`.
 """

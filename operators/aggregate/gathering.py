@@ -1,9 +1,9 @@
 """Rows are gathered into partial aggregates, which all leave soon: at the end of a task, or with their window.
 
-This is the low-level half of two-level aggregation (OOP paper, section 6) where no partial waits until it is in the way
-of another one. The groups are held as an aggregate holds its own (`operators/groups/store.py`), and a program fills
-them in the same way. All of them leave when they are many. If rows hardly become fewer, because almost each is a group
-of its own, they pass as they are for a while.
+This is the low-level half of two-level aggregation (OOP paper, section 6) without slots: nothing is evicted. Partials
+leave with their window, at the end of a task, or all together when there are too many. The groups are held as an
+aggregate holds its own (`operators/groups/store.py`), and a program fills them in the same way. If rows hardly become
+fewer, because almost each is a group of its own, they pass as they are for a while.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from oop.operators.groups.targets import StoreTargets
 
 @frozen()
 class GatheringLimits:
-    """It is judged after the ``first`` rows whether they become fewer, and more closely after the first ``enough``.
+    """When gathering is given up: after ``first`` rows, if fewer than the share ``repeats`` of them found their group.
+    After ``enough`` rows also if there are more than ``worth`` partials per row; then counting begins anew.
 
-    ``repeats`` is the share of rows that must find their group there, or the groups are too many. ``worth`` is the most
-    partials for each row that pay. ``most`` groups are held. ``passing`` rows pass before it is tried again, each
-    further time twice as many.
+    All partials leave when ``most`` groups are held. When gathering was given up, ``passing`` rows pass before it is
+    tried again, each further time twice as many.
     """
 
     first: int = 1 << 16
@@ -53,26 +53,28 @@ class Gathering:
         self.store = Store(partials.shape)
         self.targets = GatheringTargets(self)
         """Where a program puts rows; `settle` must follow."""
-        self.passing = 0
+        self.rows_to_pass = 0
         """How many rows still pass."""
-        self._given_up = 0
+        self._times_given_up = 0
         self._rows = self._made = 0  # since rows were last judged; partials that have left count
-        self._reduced = self._left = 0  # in all
+        self._reduced = self._partials_out = 0  # in all
 
     @property
     def note(self) -> str:
         """What has become of rows so far, in words."""
-        state = "; rows pass: almost each is a group of its own" if self.passing else ""
-        return f"{self._reduced:,} rows became {self._left + self.store.held:,} partials{state}"
+        state = "; rows pass: almost each is a group of its own" if self.rows_to_pass else ""
+        return f"{self._reduced:,} rows became {self._partials_out + self.store.held:,} partials{state}"
 
     @property
     def numbers(self) -> list[int]:
         """What is to be saved beside the groups."""
-        return [self.passing, self._given_up, self._rows, self._made, self._reduced, self._left]
+        judged = [self.rows_to_pass, self._times_given_up, self._rows, self._made]
+        return [*judged, self._reduced, self._partials_out]
 
     @numbers.setter
     def numbers(self, saved: list[int]) -> None:
-        self.passing, self._given_up, self._rows, self._made, self._reduced, self._left = saved
+        self.rows_to_pass, self._times_given_up, self._rows, self._made = saved[:4]
+        self._reduced, self._partials_out = saved[4:]
 
     def slots(self) -> set[int]:
         """The slots that something is held of."""
@@ -90,8 +92,8 @@ class Gathering:
         the groups live."""
         if is_late(batch):
             yield batch
-        elif self.passing:
-            self.passing = max(0, self.passing - batch.num_rows)
+        elif self.rows_to_pass:
+            self.rows_to_pass = max(0, self.rows_to_pass - batch.num_rows)
             yield batch
         elif batch.num_rows:
             shape = self.partials.shape
@@ -111,8 +113,8 @@ class Gathering:
         if rows >= limits.first:
             made, closer = self._made + held, rows >= limits.enough
             if rows - made < limits.repeats * rows or (closer and made > limits.worth * rows):
-                self.passing = limits.passing << self._given_up
-                self._given_up += 1
+                self.rows_to_pass = limits.passing << self._times_given_up
+                self._times_given_up += 1
                 yield from self.drain()
                 self._rows = self._made = 0
                 return
@@ -135,7 +137,7 @@ class Gathering:
 
     def _leaving(self, table: Table) -> pa.RecordBatch:
         self._made += len(table)
-        self._left += len(table)
+        self._partials_out += len(table)
         keys = list(table.key_arrays().values())
         slot_name = self.partials.slot_name
         return mark_partial(self.partials.shape.to_batch(table.slots(), keys, table.accumulators, slot_name))
@@ -150,7 +152,7 @@ class GatheringTargets(StoreTargets):
 
     @property
     def fits(self) -> bool:
-        return not self.gathering.passing
+        return not self.gathering.rows_to_pass
 
     def took(self, numbers: list[int], rows: list[int]) -> None:
         super().took(numbers, rows)

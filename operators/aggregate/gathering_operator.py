@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.gathering import Gathering, GatheringLimits, GatheringTargets
-from oop.operators.aggregate.low_level import LowLevelHalf
+from oop.operators.aggregate.low_level import PreaggregateBase
 from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import as_int64
@@ -28,7 +28,7 @@ HERE = GatheringLimits(first=1 << 14, enough=1 << 16, repeats=1 / 8, worth=0.2, 
 """In one process, where a row that passes costs less than on the way to another one."""
 
 
-class GatheringOperator(LowLevelHalf):
+class GatheringOperator(PreaggregateBase):
     leaves_when_filled = True
 
     def __init__(self, spec: Any, context: Context, of: Aggregate) -> None:

@@ -1,4 +1,4 @@
-"""What the operators of the low-level half of two-level aggregation have in common: what they hold lowers the bound."""
+"""`PreaggregateBase`: what operators of a `Preaggregate` share. Their output bound is the least window still held."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oop.operators.windows.bucket import WID_START
 from oop.punctuation import Punctuation
 
 
-class LowLevelHalf(Operator):
+class PreaggregateBase(Operator):
     """Reduces rows to partial aggregates for the aggregate ``of``. ``m`` is how many windows late they leave at most.
 
     Subclasses say in `panes` of which stretches of time something is held.

@@ -1,8 +1,9 @@
 """Preaggregate: the low-level half of two-level aggregation (OOP paper, section 6 and figure 7).
 
-It stands before an aggregate, the high-level half, and reduces rows to partial aggregates in a table of a fixed size.
-A partial aggregate that is in the way of another goes out, and the high-level half rolls it up, so the answer is the
-same whatever the size. In order, partials of a new window may go out only behind all old ones, which makes a burst
+It stands before an aggregate, the high-level half, and reduces rows to partial aggregates in a table of a fixed size,
+or, where no size is given and no promise may wait, holds all groups (`gathering_operator.py`). In a table a partial
+aggregate that is in the way of another goes out, and the high-level half rolls it up, so the answer is the same
+whatever the size. In order, partials of a new window may go out only behind all old ones, which makes a burst
 (figure 7). Out of order no partial waits for another: old ones leave when others need their slots (lazy-flush), or the
 oldest one every i rows (slow-flush), and at the latest when they are m windows old. Partials that are held lower the
 bound: ``wid < min(W, least held)``.
@@ -21,7 +22,7 @@ from oop.kernels.steps import ProgramCode
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.gathering_operator import GatheringOperator
-from oop.operators.aggregate.low_level import LowLevelHalf
+from oop.operators.aggregate.low_level import PreaggregateBase
 from oop.operators.aggregate.reducing import HERE, Reducing
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MIN, as_int64
@@ -55,19 +56,21 @@ class Preaggregate(Spec):
         return Carried({WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys}, holds=True)
 
     @property
-    def gathers(self) -> bool:
-        """Does no partial wait until it is in the way of another one?"""
+    def holds_all_groups(self) -> bool:
+        """Are all groups held until their window is complete, so that no slot is ever contested?"""
         flush = self.flush
         return flush.slots is None and not (flush.m or flush.i or self.in_order or self.of.grid.overlaps)
 
     def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode:
-        if not self.gathers:
+        if not self.holds_all_groups:
             raise Unwritten("its table lets partials make way for others")
         writer.parts = False  # rows are parted when they are reduced
         return self.of.write(writer, inputs)
 
     def start(self, context: Context) -> Operator:
-        return GatheringOperator(self, context, self.of) if self.gathers else PreaggregateOperator(self, context)
+        if self.holds_all_groups:
+            return GatheringOperator(self, context, self.of)
+        return PreaggregateOperator(self, context)
 
     def describe(self) -> str:
         return f"Preaggregate {self.flush if not self.in_order else self._in_order}"
@@ -78,7 +81,7 @@ class Preaggregate(Spec):
         return f"in-order slow-flush, {size}, at most 1 window late"
 
 
-class PreaggregateOperator(LowLevelHalf):
+class PreaggregateOperator(PreaggregateBase):
     def __init__(self, spec: Preaggregate, context: Context) -> None:
         super().__init__(spec, context, spec.of, 1 if spec.in_order else spec.flush.m)
         self.spec = spec

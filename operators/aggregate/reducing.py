@@ -117,10 +117,6 @@ class Reducing:
         if self.table is not None:
             self.table.advance(bound)
 
-    def least(self) -> int | None:
-        """The first pane that something is held of."""
-        return None if self.table is None else self.table.least()
-
     def due(self, below: int) -> None:
         """Partials of panes below the bound will have to leave soon."""
         if self.table is not None:

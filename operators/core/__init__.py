@@ -4,8 +4,9 @@ Idea. A spec is a frozen description. It says which columns an operator reads an
 value, its crossing), whether rows pass it at once, and whether it could ever emit. A plan holds specs alone, so
 everything that can be known before a run is asked of them. A running operator has two hooks, the paper's processTuple
 and processPunctuation: `process_batch(batch, port)` takes rows, and `process_punctuation(advance, port)` takes an
-advance, a sequence of promises. The end of a stream is a promise too, so there is no third hook. Only the operator of a
-source is driven in other ways too (`operators/source/operator.py`).
+advance, a sequence of promises. The end of a stream is a promise too. A third hook, `filled`, gives what is due after a
+program has put rows into an operator past `process_batch`. Only the operator of a source is driven in other ways too
+(`operators/source/operator.py`).
 
 Way in. Read `spec.py`, then `Operator`, then `Ports`, which keeps the frontiers of an operator's inputs and of its
 output and says what may be promised now. An engine starts an operator with a `Context`: the columns of its inputs, how

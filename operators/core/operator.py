@@ -1,7 +1,8 @@
 """`Operator`: the running instance of a spec, with two hooks (OOP paper, A.2: processTuple and processPunctuation).
 
 `process_batch` takes rows, `process_punctuation` takes an *advance*: the promises by which a port's frontier moves on.
-The end of a stream is a promise, and the clock comes in as promises, so there is no third hook. Only the operator of a
+The end of a stream is a promise, and the clock comes in as promises. A third hook, `filled`, gives what is due
+after a program has put rows into an operator past `process_batch` (``leaves_when_filled``). Only the operator of a
 source is driven in other ways too (`InputOperator` in `operators/source/operator.py`).
 
 An operator overrides `released` if promises only let rows go. It overrides `process_punctuation` instead if it must see
@@ -59,7 +60,7 @@ class Operator:
     shows_open = False
     """Can it give its open results (`open_results`)?"""
     leaves_when_filled = False
-    """May rows that a program brings let something leave, without a promise?"""
+    """Must `filled` be called after a program has filled it, because output may be due without a promise?"""
     holds_state = True
     """Does it hold rows or memory that is to be accounted for?"""
 

@@ -62,7 +62,7 @@ class Spec:
     go at most, and the running operator how far it goes (what is held back lowers the bound)."""
 
     needs_order = False
-    """Must its rows come in the order in which the operators before it put them out?"""
+    """Does the result depend on the order in which rows arrive?"""
 
     def with_late(self, mode: str) -> Spec:
         """This spec in a plan whose sources treat late rows in this way."""

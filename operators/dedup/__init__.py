@@ -3,9 +3,10 @@
 Idea. A dedup is a group-by that puts out a row of each group: any row at once, or the first or last by time when the
 group is complete. With `within=` only rows of a key that are at most that far apart are duplicates.
 
-Way in. Read `dedup.py`, the spec (its fields are in `fields.py`). There are four ways to run: `operator.py` with
-`seen_keys.py` (keys alone) or `best_rows.py` (the best row of each key), and `within.py` with `keyed_times.py` (times
-near a row of the same key, or spans). `targets.py` lends seen keys to a program.
+Way in. Read `dedup.py`, the spec (its fields are in `fields.py`). There are four operators, for any
+row and for the first or last, without a span and within one. `operator.py` has the two without a span, on
+`seen_keys.py` (keys alone) and `best_rows.py` (the best row of each key). `within.py` has the two within a span, both
+on `keyed_times.py` (times near a row of the same key, or spans). `targets.py` lends seen keys to a program.
 
 Decisions:
 

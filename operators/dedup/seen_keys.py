@@ -27,8 +27,8 @@ from oop.punctuation import Frontier
 
 _FEW = 16  # keys that a slice should have, where there are many slices
 _MANY = 4_096  # so many keys may always be moved
-_LOOKS = 8  # so many keys are looked at in the time in which one is moved
-_GONE = 0.75  # the share of the keys in a slice that may have left
+_LOOKS = 8  # moving a key costs as much as checking so many
+_GONE = 0.75  # a slice is rebuilt when more than this share of its keys is forgotten
 
 
 @dataclass(eq=False)
@@ -279,7 +279,7 @@ class SeenKeys:
             self._narrow()
 
     def _leaving(self, slice_: KeySlice, gone: np.ndarray) -> np.ndarray:
-        """The ids that leave, if these are covered. Those that left before are added to the covered ones."""
+        """The ids that leave, if ``gone`` says which are covered. Those that left before are set in ``gone`` too."""
         if slice_.gone is None:
             return np.flatnonzero(gone)
         before = len(slice_.gone)

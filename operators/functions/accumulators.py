@@ -190,7 +190,7 @@ class Accumulator(ABC):
         return self.take(indices)
 
     def take_out(self, indices: np.ndarray) -> Accumulator:
-        """`take_results` and then `clear`, of different groups."""
+        """Like `take_results` followed by `clear`. No group may be named twice."""
         cls = type(self)
         if any(getattr(cls, name) is not getattr(Accumulator, name) for name in ("take", "take_results", "clear")):
             out = self.take_results(indices)

@@ -72,10 +72,6 @@ class PartialTable:
         loaded = sum(batch.nbytes for batch in self._loaded)
         return self.table.nbytes + texts + loaded + sum(a.nbytes for a in self.accumulators)
 
-    def least(self) -> int | None:
-        """The first pane that something is held of."""
-        return min(self.panes, default=None)
-
     @property
     def panes(self) -> set[int]:
         """The panes that something is held of, in the table or on its way out."""

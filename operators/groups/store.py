@@ -22,8 +22,8 @@ from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
-SPARE_BYTES = 65_536  # a table of keys that is kept for the next slot has at most so many bytes,
-SPARE_EACH = 128  # or at most so many for each group
+SPARE_BYTES = 65_536  # a spare table of keys is kept if it has at most so many bytes,
+SPARE_EACH = 128  # or at most so many bytes a group
 _ALL = np.zeros(0, np.int64)  # stands for where slices start, if all rows are of one slice
 _WIDEST = 60  # then there are at most three slices: before 0, after it, and without a time
 

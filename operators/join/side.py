@@ -223,7 +223,7 @@ class Side:
         """Free the rows whose point is below ``least``: their places, at most ``most`` at a time. The rows can be read
         until the next places are asked for."""
         due: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        rows = 0  # of slices that are freed together, because a call for each costs more than its rows
+        rows = 0  # gathered so far; several slices are freed in one call
         for number, whole in self.slices.below(least):
             places = self._alive(number)
             if due and rows + len(places) > most:

@@ -11,8 +11,9 @@ happens in a round), then `boxes.py` and `arcs.py`. After that:
 - `source.py`, `feeds.py`, `polling.py`: where an input box gets its elements.
 - `schedulers.py`: which box runs next. `crank.py`: rounds that a test drives by hand.
 - `superbox.py`: boxes from a source on whose work on rows a program does; `inner_superbox.py`: boxes that begin
-  elsewhere. `lanes.py`: the programs of several shards. `passages.py`: what passes between the boxes. `express.py`: the
-  way of promises through them.
+  elsewhere. `lanes.py`: the programs of several shards; `thread_choice.py`: whether threads run them.
+  `shard_program.py`: the program of one shard, where rows are parted in front of it. `passages.py`: what passes between
+  the boxes. `express.py`: the way of promises through them. `row_order.py`: programs where the order of rows matters.
 - `sharded.py`, `sharded_boxes.py`, `pool.py`: an operator with keys, spread over threads.
 - `reading.py`, `bell.py`, `starting.py`: one reader at a time; waiting for and starting threads safely under
   interrupts.

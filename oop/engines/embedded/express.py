@@ -46,8 +46,8 @@ class ExpressWay:
         return not last.is_full
 
     def take(self, promises: Sequence[Promise]) -> bool | None:
-        """Carry promises that the first box makes to the last one. Has nothing come into a queue that another box
-        reads? None if something is in the way: then nothing was done."""
+        """Carry promises that the first box makes to the last one. Returns True if no queue between boxes got anything,
+        and None if something is in the way: then nothing was done."""
         if not self._is_free(promises):
             return None
         first = self.first

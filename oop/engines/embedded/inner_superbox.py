@@ -11,8 +11,8 @@ from time import perf_counter
 import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
-from oop.engines.embedded.in_turn import RowOrder
 from oop.engines.embedded.passages import Passages
+from oop.engines.embedded.row_order import RowOrder
 from oop.errors import OopError
 from oop.kernels import dispatch
 from oop.kernels.signatures.programs import GuardState, NoTargets

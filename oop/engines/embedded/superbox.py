@@ -13,10 +13,10 @@ from time import perf_counter
 
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.express import ExpressWay
-from oop.engines.embedded.in_turn import RowOrder
 from oop.engines.embedded.lanes import Lanes
 from oop.engines.embedded.passages import Passages
 from oop.engines.embedded.pool import Pool
+from oop.engines.embedded.row_order import RowOrder
 from oop.engines.embedded.sharded import Sharded
 from oop.errors import OopError
 from oop.kernels.signatures.programs import NoTargets
@@ -50,7 +50,7 @@ class RunningSuperbox:
         self._measured = -1  # the version of the state when it was last measured
         self._was_odd = False
         self.is_quiet = False
-        """Has the last train put nothing into the queues?"""
+        """True if no queue between boxes got anything from the last train."""
 
     @property
     def is_busy(self) -> bool:
@@ -97,8 +97,8 @@ class RunningSuperbox:
         return rows
 
     def _go_on(self) -> bool:
-        """Hand rows out, if that is where they go, and make the promises that follow from a train. Has nothing come
-        into a queue that a box reads?"""
+        """Hand rows out, if that is where they go, and make the promises that follow from a train. Returns True if no
+        queue between boxes got anything."""
         try:
             promises = self.guard.promises(self.lanes)
         except OopError as wrong:
@@ -110,7 +110,7 @@ class RunningSuperbox:
         return not promises or self._promise([promise for _, promise in promises])
 
     def _promise(self, promises: Sequence[Promise]) -> bool:
-        """Make promises. Has nothing come into a queue that a box reads?"""
+        """Make promises. Returns True if no queue between boxes got anything."""
         quiet = None if self.express is None else self.express.take(promises)
         if quiet is None:
             self.source.emit(iter, promises)
@@ -135,8 +135,8 @@ class RunningSuperbox:
         return not promises and self.state.batches_out == before
 
     def _take_odd(self, first: int, end: int) -> bool:
-        """Let the boxes take the rows of an odd chunk one after the other, and all behind it where rows must stay in
-        order. Is the program to take the rest?"""
+        """Let the boxes take the rows of an odd chunk one after the other. Returns whether the program goes on behind
+        the chunk; if order matters, the boxes took the rest."""
         guard = self.guard
         source = self.source
         self._was_odd = True

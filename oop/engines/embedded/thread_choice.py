@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 _TRIED = 2  # trains that are timed in each way, before the faster one is chosen
-_AGAIN = 64  # trains after which the other way is tried once more,
-_SOON = 4  # or, as long as it is not clear which way is faster, so many
-# Of the slower way's time the faster one takes at most so much, if it is clear. The first trains of several threads
-# also pay for their start.
+_RETRY_CLEAR = 64  # trains between two trials of the slower way, if it is clear which way is faster,
+_RETRY_UNCLEAR = 4  # and if it is not
+# By whether threads are faster: this is clear if they take at most this share of the other way's time. The first trains
+# of several threads also pay for their start.
 _CLEAR = {True: 0.75, False: 0.5}
 
 
@@ -35,7 +35,7 @@ class ThreadChoice:
             self._tried = self._runs
             return self._runs % 2 == 1
         clear = self._least[faster] <= _CLEAR[faster] * self._least[not faster]
-        if self._runs - self._tried <= (_AGAIN if clear else _SOON):
+        if self._runs - self._tried <= (_RETRY_CLEAR if clear else _RETRY_UNCLEAR):
             return faster
         self._tried = self._runs
         return not faster

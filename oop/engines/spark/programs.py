@@ -40,7 +40,7 @@ class SourceProgram:
 
     def take(self, train: Train) -> Iterator[Cell]:
         """Let a train of the source pass, and give the cells that leave."""
-        while train and not self.gathering.passing:  # whether that pays is judged now and then
+        while train and not self.gathering.rows_to_pass:  # whether that pays is judged now and then
             first, train = begin_of(train, BATCH_ROWS)
             batches = self.guard.begin(first)
             if batches is None:

@@ -171,7 +171,7 @@ def test_partial_aggregates_that_do_not_pay_are_given_up() -> None:
     left += gathering.drain()
     partial_rows = sum(b.num_rows for b in left if b.schema.metadata)
     # 40 rows, then 50 rows pass (in batches of 20), then 40 more; after the second time 100 rows pass
-    assert (partial_rows, sum(b.num_rows for b in left), gathering.passing) == (80, 200, 40)
+    assert (partial_rows, sum(b.num_rows for b in left), gathering.rows_to_pass) == (80, 200, 40)
 
 
 def test_rows_become_partial_aggregates_of_their_groups() -> None:

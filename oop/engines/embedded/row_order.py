@@ -1,8 +1,9 @@
-"""`RowOrder`: what a program in an in-order plan must heed so that rows stay in order, and what their order lets go.
+"""`RowOrder`: keeps rows in order around a program, and closes windows by how far rows have come.
 
-A program goes past the queues between its boxes, so it takes rows only while none waits there. Rows behind an odd chunk
-take the way of the boxes too. Where the last operator goes by the order of its rows, what they have reached completes
-windows behind each train, as it does behind a batch that the operator takes itself.
+Where the result depends on the order of rows (in-order plans, `assume`, Aurora's sorts), a program takes rows only
+while none waits in the queues between its boxes, because it goes past them. Rows behind an odd chunk take the way of
+the boxes too. In an in-order plan, what rows have reached completes windows behind each train, as it does behind a
+batch that the last operator takes itself.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class RowOrder:
             guard.reached = None if last == -float("inf") else last
 
     def reach(self, guard: GuardState) -> bool:
-        """Put out what is complete by what the rows of a train have reached. Has nothing come into a queue that a box
-        reads?"""
+        """Put out what is complete by what the rows of a train have reached. Returns True if no queue between boxes got
+        anything."""
         operator, found, last = self._operator, guard.reached, self.last
         if operator is None or found is None or found <= operator.last:
             return True
