@@ -1,4 +1,4 @@
-/* Results of groups as Arrow columns: what leaves when a promise closes a window of few groups.
+/* Results of groups as Arrow columns: what leaves when a promise closes a window.
 
    The columns are copies, made in one call, so that the table and its arrays can serve the next window. */
 #ifndef OOP_RESULTS_H
@@ -32,9 +32,15 @@ typedef struct {
     oop_words a, b, c;
 } oop_result;
 
-/* Makes a batch of all groups of the table, whose memory the batch owns: out->release gives it back. OOP_FULL: there is
-   no memory. OOP_SUM_OUTSIDE: a sum does not fit 64 bits. OOP_ROW_OUTSIDE: the table has no such key column. Without
-   OOP_OK nothing was made. */
-int oop_give_results(const oop_table *table, const oop_result *columns, int32_t count, struct ArrowArray *out);
+/* Makes a batch of n groups of the table, from the group `first` on. The batch owns its memory: out->release gives it
+   back. OOP_FULL: there is no memory. OOP_SUM_OUTSIDE: a sum does not fit 64 bits. OOP_ROW_OUTSIDE: the table has no
+   such key column, or no such groups. Without OOP_OK nothing was made. */
+int oop_give_results(const oop_table *table, const oop_result *columns, int32_t count, int64_t first, int64_t n,
+                     struct ArrowArray *out);
+
+/* Fills such columns in memory of the caller, which has for each n values and as many bits. nulls[i] is how many of column
+   i are null. */
+int oop_fill_results(const oop_table *table, const oop_result *columns, int32_t count, int64_t first, int64_t n,
+                     void *const *values, uint8_t *const *bits, int64_t *nulls);
 
 #endif

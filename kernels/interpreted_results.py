@@ -16,6 +16,7 @@ from oop.kernels.signatures.results import (
     ResultColumn,
     ResultKind,
     array_error,
+    groups_error,
     key_error,
 )
 
@@ -31,21 +32,29 @@ class InterpretedResults(GroupResultsBase):
         return 0
 
     def give(
-        self, table: GroupTableBase, arrays: Sequence[Array], constants: Sequence[int | float]
+        self,
+        table: GroupTableBase,
+        arrays: Sequence[Array],
+        constants: Sequence[int | float],
+        first: int = 0,
+        stop: int | None = None,
     ) -> pa.RecordBatch | None:
         groups, given = len(table), iter(constants)
         if any(len(array) < groups for array in arrays) or len(arrays) < self.arrays:
             raise array_error()
-        found = []
+        stop = groups if stop is None else stop
+        if not 0 <= first <= stop <= groups:
+            raise groups_error()
+        found, part = [], slice(first, stop)
         for type_, column in zip(self.schema.types, self.columns, strict=True):
             if column.kind is ResultKind.KEY:
-                found.append(_key(table, column.key, type_))
+                found.append(_key(table, column.key, type_, part))
                 continue
             if column.kind is ResultKind.CONSTANT:
-                constant = np.array([next(given)]).repeat(groups)
+                constant = np.array([next(given)]).repeat(stop - first)
                 found.append(_as_type(constant, type_, None))
                 continue
-            words = [_words(arrays, place, groups) for place in column.words]
+            words = [_words(arrays, place, part) for place in column.words]
             made = _computed(column, words, type_)
             if made is None:
                 return None
@@ -56,15 +65,15 @@ class InterpretedResults(GroupResultsBase):
         """It keeps nothing."""
 
 
-def _key(table: GroupTableBase, key: int, type_: pa.DataType) -> pa.Array:
+def _key(table: GroupTableBase, key: int, type_: pa.DataType, part: slice) -> pa.Array:
     if not 0 <= key < len(table.kinds) or table.columns()[key].data.itemsize * 8 != type_.bit_width:
         raise key_error()
     column = table.columns()[key]
-    return _as_type(column.data.copy(), type_, column.valid)
+    return _as_type(column.data[part].copy(), type_, None if column.valid is None else column.valid[part])
 
 
-def _words(arrays: Sequence[Array], place: GroupWords, groups: int) -> Array:
-    return arrays[place.array].reshape(-1, place.width)[:groups, place.word]
+def _words(arrays: Sequence[Array], place: GroupWords, part: slice) -> Array:
+    return arrays[place.array].reshape(-1, place.width)[part, place.word]
 
 
 def _computed(column: ResultColumn, words: list[Array], type_: pa.DataType) -> pa.Array | None:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from struct import pack, unpack
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from oop.kernels.checks import Array
 from oop.kernels.native.groups import GroupTable
-from oop.kernels.native.library import OK, check_code, ffi, from_buffer, lib
+from oop.kernels.native.library import check_code, ffi, from_buffer, lib, point
+from oop.kernels.scratch import lasting_array
 from oop.kernels.signatures.groups import GroupTableBase
-from oop.kernels.signatures.results import GroupResultsBase, ResultKind, array_error, key_error
+from oop.kernels.signatures.results import GroupResultsBase, ResultKind, array_error, groups_error, key_error
 
 _WORDS = ffi.typeof("int64_t[]")
+_FEW = 16_384  # groups; columns of more than 128 kB are memory from the operating system, if C allocates them
 
 
 class GroupResults(GroupResultsBase):
@@ -45,7 +48,12 @@ class GroupResults(GroupResultsBase):
         return len(self.columns) * int(ffi.sizeof("oop_result"))
 
     def give(
-        self, table: GroupTableBase, arrays: Sequence[Array], constants: Sequence[int | float]
+        self,
+        table: GroupTableBase,
+        arrays: Sequence[Array],
+        constants: Sequence[int | float],
+        first: int = 0,
+        stop: int | None = None,
     ) -> pa.RecordBatch | None:
         assert isinstance(table, GroupTable)
         pointed = self._pointed
@@ -60,16 +68,28 @@ class GroupResults(GroupResultsBase):
             made.constant = value if isinstance(value, int) else unpack("q", pack("d", value))[0]
         if self.arrays and len(table) > self._room:
             raise array_error()
-        code = lib.oop_give_results(table.table, self._columns, len(self.columns), self._out)
-        if code != OK:
-            if code == lib.OOP_SUM_OUTSIDE:
-                return None
-            if code == lib.OOP_FULL:
-                raise MemoryError
-            if code == lib.OOP_ROW_OUTSIDE:
-                raise key_error()
-            check_code(code)
-        return pa.RecordBatch._import_from_c(self._address, self.schema)
+        stop = len(table) if stop is None else stop
+        if not 0 <= first <= stop <= len(table):
+            raise groups_error()
+        if stop - first > _FEW:
+            return self._fill(table, first, stop - first)
+        code = lib.oop_give_results(table.table, self._columns, len(self.columns), first, stop - first, self._out)
+        return pa.RecordBatch._import_from_c(self._address, self.schema) if _is_done(code) else None
+
+    def _fill(self, table: GroupTable, first: int, rows: int) -> pa.RecordBatch | None:
+        """The results in memory of our own, which is used again."""
+        count, types, bits = len(self.columns), self.schema.types, -(-rows // 8)
+        values = [lasting_array(rows * type_.bit_width // 8, np.uint8) for type_ in types]
+        valid = [lasting_array(bits, np.uint8) for _ in types]
+        nulls = ffi.new("int64_t[]", count)
+        to = ffi.new("void *[]", list(map(point, values))), ffi.new("uint8_t *[]", list(map(point, valid)))
+        if not _is_done(lib.oop_fill_results(table.table, self._columns, count, first, rows, *to, nulls)):
+            return None
+        found = [
+            pa.Array.from_buffers(type_, rows, [pa.py_buffer(there) if n else None, pa.py_buffer(held)], n)
+            for type_, held, there, n in zip(types, values, valid, nulls, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(found, schema=self.schema)
 
     def forget(self) -> None:
         self._pointed, self._held = [], []
@@ -88,6 +108,18 @@ class GroupResults(GroupResultsBase):
                 room.append(array.size // width)
         self._room = min(room, default=0)
         self._pointed = list(arrays)
+
+
+def _is_done(code: int) -> bool:
+    """False if a sum does not fit; what else went wrong is an error."""
+    if code == lib.OOP_SUM_OUTSIDE:
+        return False
+    if code == lib.OOP_FULL:
+        raise MemoryError
+    if code == lib.OOP_ROW_OUTSIDE:
+        raise key_error()
+    check_code(code)
+    return True
 
 
 def _fields(made: Any, count: int) -> list[Any]:

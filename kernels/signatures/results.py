@@ -62,6 +62,10 @@ def key_error() -> KernelError:
     return KernelError("the table has no such key column")
 
 
+def groups_error() -> KernelError:
+    return KernelError("the table has no such groups")
+
+
 class GroupResultsBase(KernelWithState):
     """Makes batches with this schema of the groups of tables.
 
@@ -94,9 +98,15 @@ class GroupResultsBase(KernelWithState):
 
     @abstractmethod
     def give(
-        self, table: GroupTableBase, arrays: Sequence[Array], constants: Sequence[int | float]
+        self,
+        table: GroupTableBase,
+        arrays: Sequence[Array],
+        constants: Sequence[int | float],
+        first: int = 0,
+        stop: int | None = None,
     ) -> pa.RecordBatch | None:
-        """The results of all groups of a table, whose aggregates are in these arrays; None if a sum does not fit."""
+        """The results of all groups of a table, or of those from ``first`` up to ``stop``. Their aggregates are in
+        these arrays. None if a sum does not fit."""
 
     @abstractmethod
     def forget(self) -> None:

@@ -154,9 +154,9 @@ class AggregateOperator(StoreOperator):
         store, bound = self.store, as_int64(frontier.bound(WID_START))
         numbers = store.numbers_below(bound)
         if numbers:
-            batch = None
-            if len(numbers) == 1 and not store.shift and store.tables[numbers[0]].groups <= self.batch_rows:
-                batch = self._given(store.tables[numbers[0]])
+            table, batch = store.tables[numbers[0]], None
+            if self.results and len(numbers) == 1 and not store.shift and table.groups <= self.batch_rows:
+                batch = self.results.give(table)
             if batch is None:
                 yield from self._batches(store.take_below(bound))
             else:
@@ -294,12 +294,8 @@ class AggregateOperator(StoreOperator):
         for pieces in in_pieces(tables, self.batch_rows):
             yield self._batch(pieces[0]) if len(pieces) == 1 else concat_batches(list(map(self._batch, pieces)))
 
-    def _given(self, table: Table) -> pa.RecordBatch | None:
-        """The results of a window as a copy, if its groups are few."""
-        return None if self.results is None else self.results.give(table)
-
     def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
-        batch = self._given(table) if isinstance(table, Table) else None
+        batch = None if self.results is None else self.results.give(table)
         if batch is not None:
             return batch
         edges = self.edges.of(table)

@@ -14,11 +14,13 @@ from oop.operators.core.keys import KeyTable
 from oop.operators.core.times import is_whole
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
+from oop.operators.groups.table_pieces import TablePiece
 from oop.operators.windows.bucket import Grid
 from oop.operators.windows.windows import Windows
 
 FEW = 32_768
-"""Groups of a window, at most, for which a copy costs less than new arrays for the next window."""
+"""Groups of a window, at most, for which a copy costs less than new arrays for the next window. What must be computed,
+or does not lie side by side, is copied in any case."""
 _SMALL = 512
 """Groups of a window, at most, whose arrays the kernels keep known: such a window costs little more than a call."""
 
@@ -33,6 +35,8 @@ class WindowResults:
         make = dispatch.kernels().GroupResults
         self.kernels = make(output, edges + columns), make(output, edges + columns)
         self.windows = windows
+        # keys, and counts that lie side by side, could leave in the memory that holds them
+        self._copies = any(c.kind > ResultKind.VALUES or any(w.width > 1 for w in c.words) for c in columns)
         self.whole = is_whole(output.field(0).type)
         # on a grid of whole numbers edges are computed here, as `Grid.start` and `Grid.end` would
         steps = (windows.range, windows.slide, windows.offset) if isinstance(windows, Grid) else ()
@@ -47,11 +51,15 @@ class WindowResults:
             return None
         return WindowResults(shape, columns, output, windows)
 
-    def give(self, table: Table) -> pa.RecordBatch | None:
-        """The results of a window; None if it has many groups, or only some of those it had, or a sum does not fit its
-        type."""
+    def give(self, piece: Table | TablePiece) -> pa.RecordBatch | None:
+        """The results of a window, or of a piece of one; None if it has many groups that need no copy, or only some of
+        those it had, or a sum does not fit its type."""
+        table, first, stop = (
+            (piece, 0, piece.groups) if isinstance(piece, Table) else (piece.table, piece.start, piece.stop)
+        )
         keys = table.keys
-        if not 0 < table.groups <= FEW or table.slotted or not isinstance(keys, KeyTable):
+        few = 0 < table.groups <= FEW
+        if not (few or self._copies) or table.slotted or not isinstance(keys, KeyTable):
             return None
         edges: tuple[int | float, int | float]
         if self.grid:
@@ -63,7 +71,7 @@ class WindowResults:
             edges = number(windows.start(table.slot)), number(windows.end(table.slot))
         kernel, other = self.kernels
         self.kernels = other, kernel
-        batch = kernel.give(keys.ids, table.arrays(), edges)
+        batch = kernel.give(keys.ids, table.arrays(), edges, first, stop)
         if table.groups > _SMALL:
             kernel.forget()
         return batch

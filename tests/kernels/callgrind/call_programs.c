@@ -161,6 +161,12 @@ void run_programs(const int64_t *times) {
         {.kind = OOP_RESULT_MEAN, .width = 8, .a = one, .b = one, .c = one},
     };
     struct ArrowArray given;
-    end_call("give_results", oop_give_results(fresh, results, sizeof results / sizeof *results, &given));
+    end_call("give_results", oop_give_results(fresh, results, sizeof results / sizeof *results, 0, fresh->count, &given));
     given.release(&given);
+    const int32_t count = sizeof results / sizeof *results;
+    void *filled[sizeof results / sizeof *results];
+    uint8_t *bits[sizeof results / sizeof *results];
+    int64_t absent[sizeof results / sizeof *results];
+    for (int32_t i = 0; i < count; i++) filled[i] = room(ROWS, 8), bits[i] = room(ROWS / 8 + 1, 1);
+    end_call("fill_results", oop_fill_results(fresh, results, count, 0, fresh->count, filled, bits, absent));
 }

@@ -19,17 +19,21 @@ WORDS = 5
 
 
 def run_results(kernels: Kernels, kernel: str, keys: list[Any], fields: Any, columns: Any, given: Any) -> Any:
-    """The results of some tables, one after the other: each with its arrays and its constants."""
+    """The results of some tables, one after the other, whole and in slices: each with its arrays and its constants."""
     results = kernels.GroupResults(pa.schema(fields), columns)
     found = []
     for rows, arrays, constants in given:
         table = kernels.GroupTable([key.kind for key in keys])
         if rows:
             table.map([_first(key, rows) for key in keys], rows)
-        batch = results.give(table, arrays, constants)
-        if batch is not None:
-            batch.validate(full=True)
-        found.append(None if batch is None else [(str(column.type), _values(column)) for column in batch.columns])
+        step = max(1, len(table) // 3)
+        slices = [(first, min(first + step, len(table))) for first in range(0, len(table), step)]
+        for part in [(), *slices]:
+            batch = results.give(table, arrays, constants, *part)
+            if batch is not None:
+                batch.validate(full=True)
+            found.append(None if batch is None else [(str(column.type), _values(column)) for column in batch.columns])
+        results.forget()
     return found
 
 

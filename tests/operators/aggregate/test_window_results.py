@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.aggregate import window_results
 from oop.operators.aggregate.window_results import WindowResults
 from oop.operators.groups.table import Table
 from oop.testing import Harness
@@ -76,11 +75,36 @@ def test_copies_are_what_tables_give(
     found = list(stream.run(oop.Embedded(threads=1, **options)))
     assert given == [True] * 12
     read = by_window(found)
-    monkeypatch.setattr(window_results, "FEW", 0)
+    monkeypatch.setattr(WindowResults, "of", staticmethod(lambda *_: None))
     tables = list(stream.run(oop.Embedded(threads=1, **options)))
-    assert given[12:] and not any(given[12:])
+    assert len(given) == 12
     assert read == by_window(tables)
     assert found[0].schema == tables[0].schema
+    for batch in found:
+        batch.validate(full=True)
+
+
+@pytest.mark.parametrize("batch_rows", [1_000, 65_536])
+def test_large_windows_leave_in_slices(
+    kernels: str, given: list[bool], batch_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many groups, in memory that is used again; some are null, and some counted nothing."""
+    monkeypatch.setattr("oop.kernels.native.results._FEW", 700)
+    rng = np.random.default_rng(0)
+    keys = np.concatenate([rng.permutation(3_000), rng.permutation(3_000)])
+    batch = pa.record_batch({
+        "ts": np.repeat([5, 15], 3_000),
+        "k": pa.array(keys, mask=keys == 7),
+        "v": pa.array(rng.integers(-(2**40), 2**40, 6_000), mask=keys % 5 == 0),
+    })  # fmt: skip
+    windows = oop.source([batch], time="ts", punctuate=oop.at_end()).window(oop.tumbling(10)).group_by("k")
+    stream = windows.agg(n=oop.count(), s=oop.sum("v"), m=oop.mean("v"), low=oop.min("v"), high=oop.max("v"))
+    found = list(stream.run(oop.Embedded(threads=1, batch_rows=batch_rows)))
+    assert all(given) and len(given) == (6 if batch_rows == 1_000 else 2)
+    monkeypatch.setattr(WindowResults, "of", staticmethod(lambda *_: None))
+    tables = list(stream.run(oop.Embedded(threads=1, batch_rows=batch_rows)))
+    assert [len(batch) for batch in found] == [len(batch) for batch in tables]
+    assert by_window(found) == by_window(tables)
     for batch in found:
         batch.validate(full=True)
 
