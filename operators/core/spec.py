@@ -61,9 +61,6 @@ class Spec:
     """Output attributes about which a promise goes no further than what is held: then its crossing says how far it may
     go at most, and the running operator how far it goes (what is held back lowers the bound)."""
 
-    needs_order = False
-    """Does the result depend on the order in which rows arrive?"""
-
     def with_late(self, mode: str) -> Spec:
         """This spec in a plan whose sources treat late rows in this way."""
         return self
@@ -102,6 +99,11 @@ class Spec:
     def partials(self, inputs: Sequence[pa.Schema]) -> Any:
         """What rows on their way to it can be reduced to, or None. If they can be, its operator takes partials too."""
         return None
+
+    @property
+    def needs_order(self) -> bool:
+        """Does the result depend on the order in which rows arrive?"""
+        return False
 
     @property
     def forbids_partials(self) -> bool:

@@ -46,6 +46,11 @@ class Dedup(DedupFields):
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
 
+    @property
+    def needs_order(self) -> bool:
+        """Within a span it depends on the order how many rows pass; else each key passes once in any order."""
+        return self.keep == "any" and self.within is not None
+
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """Promises pass unchanged if rows pass at once; else only promises about what the rows wait for cross."""
         waiting = self.covering(held=self.keep == "last")

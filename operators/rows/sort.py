@@ -25,6 +25,7 @@ class Sort(Releasing):
     ties: tuple[str, ...] = ()
     name = "Sort"
     note = "emits a row when {self.on} < t is promised for all rows"
+    needs_order = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         for name in self.ties:

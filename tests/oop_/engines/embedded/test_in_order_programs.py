@@ -184,8 +184,9 @@ def test_rows_behind_an_odd_chunk_stay_in_order(behind: str, odd: str, policy: A
         lambda s: s.assume(oop.slack(40), on="v").window(oop.tumbling(10), on="v").agg(n=oop.count()),
         lambda s: s.bsort(50, on="v"),
         lambda s: s.wsort("v", timeout="1h"),
+        lambda s: s.sort(),
     ],
-    ids=["assume", "bsort", "wsort"],
+    ids=["assume", "bsort", "wsort", "sort"],
 )
 def test_what_goes_by_arrival_gets_rows_as_they_came(behind: Any, threads: int) -> None:
     """Out of order too, the rows of an odd chunk take another way, and those behind them must not come before."""
@@ -196,6 +197,21 @@ def test_what_goes_by_arrival_gets_rows_as_they_came(behind: Any, threads: int) 
     found, wanted = (
         behind(stream).run(oop.Embedded(threads=threads, **options)).to_table().to_pylist()
         for options in ({}, {"scheduler": BOXES})
+    )
+    assert found == wanted
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_rows_that_pass_within_a_span_are_those_that_come_first(threads: int) -> None:
+    """Rows of a key follow each other closely, so that which of them pass, and how many, depends on their order."""
+    rng = np.random.default_rng(1)
+    rows = numbers(np.arange(9_000) // 4 + rng.integers(0, 6, 9_000), k=rng.integers(0, 3, 9_000))
+    batches = [rows.slice(0, 3_000), ODD["no time"], rows.slice(3_000)]
+    stream = oop.source(batches, time="ts", punctuate=oop.at_end(), nulls="aside", name="it")
+    passed = stream.filter(col("v") >= 0).dedup("k", within=3)
+    wanted, found = (
+        bag(passed.run(oop.Embedded(**options)).to_table().to_pylist())
+        for options in ({"threads": 1, "scheduler": BOXES}, {"threads": threads})
     )
     assert found == wanted
 
