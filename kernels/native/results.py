@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from oop.kernels.checks import Array
 from oop.kernels.native.groups import GroupTable
-from oop.kernels.native.library import check_code, ffi, from_buffer, lib, point
+from oop.kernels.native.library import OK, check_code, ffi, from_buffer, lib, point
 from oop.kernels.scratch import lasting_array
 from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.signatures.results import GroupResultsBase, ResultKind, array_error, groups_error, key_error
@@ -66,15 +66,18 @@ class GroupResults(GroupResultsBase):
                     break
         for made, value in zip(self._constant, constants, strict=True):
             made.constant = value if isinstance(value, int) else unpack("q", pack("d", value))[0]
-        if self.arrays and len(table) > self._room:
+        groups = len(table)
+        if self.arrays and groups > self._room:
             raise array_error()
-        stop = len(table) if stop is None else stop
-        if not 0 <= first <= stop <= len(table):
+        stop = groups if stop is None else stop
+        if not 0 <= first <= stop <= groups:
             raise groups_error()
         if stop - first > _FEW:
             return self._fill(table, first, stop - first)
         code = lib.oop_give_results(table.table, self._columns, len(self.columns), first, stop - first, self._out)
-        return pa.RecordBatch._import_from_c(self._address, self.schema) if _is_done(code) else None
+        if code != OK and not _is_done(code):
+            return None
+        return pa.RecordBatch._import_from_c(self._address, self.schema)
 
     def _fill(self, table: GroupTable, first: int, rows: int) -> pa.RecordBatch | None:
         """The results in memory of our own, which is used again."""

@@ -55,6 +55,7 @@ class Store:
         self._touched_slots: set[int] | None = None
         self._grown: set[int] | None = None  # slices that groups came to; None: they were never asked for
         self._spare: Table | None = None  # what one slot left behind, for the next one
+        self._spare_bytes = 0
         self.version = 0  # counts the times that groups came or went; in between no table and no array is replaced
 
     def grown(self) -> list[int]:
@@ -172,7 +173,8 @@ class Store:
             last = self.tables.get(self._newest)
             expected = max(self._expected, 0 if last is None else last.groups)
             table = self._spare
-            self.drop_spare()
+            if table is not None:
+                self.drop_spare()
             if table is None or self.shift:
                 table = Table(self.shape, self.shift > 0, number << self.shift, expected)
             else:
@@ -256,18 +258,18 @@ class Store:
     def take_whole(self, number: int) -> None:
         """Remove a slice of one slot, whose groups have been copied. The next slot gets its table, unless that is large
         and has much room that its groups did not need, which would have to be cleared."""
+        size = self._sizes[number][1]
         table = self._remove(number)
         held = table.keys.ids.nbytes
         if not table.slotted and (held <= SPARE_BYTES or held <= SPARE_EACH * table.groups):
             self.drop_spare()
-            self._spare = table
-            self.nbytes += table.nbytes
+            self._spare, self._spare_bytes = table, size
+            self.nbytes += size
 
     def drop_spare(self) -> None:
         """Keep no table for the next slot."""
-        if self._spare is not None:
-            self.nbytes -= self._spare.nbytes
-            self._spare = None
+        self.nbytes -= self._spare_bytes
+        self._spare, self._spare_bytes = None, 0
 
     def take_where(self, number: int, mask: np.ndarray) -> Table | None:
         """Remove and give the groups of one slice that the mask names."""
@@ -320,7 +322,7 @@ class Store:
         shift, found = self._parts.load(dict(parts))
         self.shift = shift or 0
         self.tables = {}
-        self._spare = None
+        self._spare, self._spare_bytes = None, 0
         self.nbytes = self.held = 0
         self._sizes = {}
         for number, part in found:

@@ -36,26 +36,27 @@ class InnerSuperbox:
         self.program = dispatch.kernels().TrainProgram(superbox.code)
         self._guard = GuardState()  # there is nothing to judge
         self._passages = Passages(boxes)
-        self._order = RowOrder(boxes, superbox)
+        self._order = RowOrder(boxes, superbox) if superbox.keeps_order else None
 
     def take(self, batch: pa.RecordBatch) -> bool:
         """Let the program take a batch; False if it is not for a program."""
         if batch.schema.metadata is not None or not batch.schema.equals(self.schema):
             return False
-        if not self.targets.fits or not self._order.is_clear or self.last.pending is not None:
+        guard, order = self._guard, self._order
+        if not self.targets.fits or (order is not None and not order.is_clear) or self.last.pending is not None:
             return False  # while something is on its way out, what is held for it must not change
         begin = perf_counter()
         program = self.program
-        guard, order = self._guard, self._order
         rest: pa.RecordBatch | None = None
-        order.begin(guard)
+        if order is not None:
+            order.begin(guard)
         self.targets.begin()
         program.start([batch], guard, self.targets)
         try:
             while (odd := program.go_on()) is not None:
                 # the boxes take the rows of an odd chunk one after the other, and all behind them if order matters
                 first, end = odd
-                if order.keeps:
+                if order is not None:
                     rest = batch.slice(first)
                     program.skip_rest()
                 else:
@@ -71,7 +72,8 @@ class InnerSuperbox:
         if self.handed_out is not None:
             self.last.emit(self.handed_out.rows([batch], program).until, None)
         self.last.measure()
-        order.reach(guard)
-        if rest is not None:
-            order.follow(self.first, rest)
+        if order is not None:
+            order.reach(guard)
+            if rest is not None:
+                order.follow(self.first, rest)
         return True

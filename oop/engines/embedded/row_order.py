@@ -24,7 +24,6 @@ class RowOrder:
     """The order of the rows that go through some boxes that follow each other."""
 
     def __init__(self, boxes: Sequence[Box], superbox: Superbox) -> None:
-        self.keeps = superbox.keeps_order
         self.last = boxes[-1]
         self._ways = [
             (next(arc for arc in box.outputs if arc.target is after), after) for box, after in pairwise(boxes)
@@ -35,11 +34,7 @@ class RowOrder:
     @property
     def is_clear(self) -> bool:
         """May a program take rows now, or are there rows between the boxes that it would overtake?"""
-        if self.keeps:
-            for arc, after in self._ways:
-                if arc.queued_rows or after.pending is not None:
-                    return False
-        return True
+        return not any(arc.queued_rows or after.pending is not None for arc, after in self._ways)
 
     def begin(self, guard: GuardState) -> None:
         """A train begins: say what rows have reached."""

@@ -45,7 +45,7 @@ class RunningSuperbox:
         if superbox.rows is not None or gathers:
             self.source.exits = [*self.source.outputs, *self.state.outputs]
         self._passages = Passages(boxes)
-        self._order = RowOrder(boxes, superbox)
+        self._order = RowOrder(boxes, superbox) if superbox.keeps_order else None
         self.express = ExpressWay(boxes) if self.sharded is None else None
         self._measured = -1  # the version of the state when it was last measured
         self._was_odd = False
@@ -60,7 +60,8 @@ class RunningSuperbox:
     def take(self, train: Sequence[Element]) -> int | None:
         """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
         # while something is on its way out, what is held for it must not change
-        takes = (self._fits or self.lanes.fit) and self._order.is_clear and self.state.pending is None
+        order = self._order
+        takes = (self._fits or self.lanes.fit) and (order is None or order.is_clear) and self.state.pending is None
         batches = self.guard.begin(train) if takes else None
         if batches is None:
             return None
@@ -72,7 +73,8 @@ class RunningSuperbox:
         rows = guard.ends[-1]
         source.rows_in += rows
         self._was_odd = False
-        self._order.begin(guard.guard)
+        if order is not None:
+            order.begin(guard.guard)
         try:
             lanes.run(batches, guard.guard, self._take_odd)
         except OopError as wrong:
@@ -93,7 +95,9 @@ class RunningSuperbox:
             self.state.emit(self._filled)
         quiet = self.state.batches_out == left
         quiet &= self._go_on()
-        self.is_quiet = self._order.reach(guard.guard) and quiet and not self._was_odd
+        if order is not None:
+            quiet &= order.reach(guard.guard)
+        self.is_quiet = quiet and not self._was_odd
         return rows
 
     def _go_on(self) -> bool:
@@ -140,8 +144,8 @@ class RunningSuperbox:
         guard = self.guard
         source = self.source
         self._was_odd = True
-        if self._order.keeps:
+        if self._order is not None:
             end = guard.ends[-1]
         source.emit(source.input_operator.process_train, guard.odd(first, end))
         guard.resume()
-        return not self._order.keeps
+        return self._order is None
