@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.thread_choice import ThreadChoice
+from oop.errors import OopError
 from oop.kernels import dispatch
 from oop.kernels.signatures.programs import NO_ROWS, GuardState
 from oop.operators.core.handed_out import HandedOut, HandedRows
@@ -124,9 +125,16 @@ class Lanes:
             program = lane.program
             lane.targets.begin()
             program.start(batches, guard, lane.targets)
-            while (odd := program.go_on()) is not None:
-                if not take_odd(*odd):
+            try:
+                while (odd := program.go_on()) is not None:
+                    if not take_odd(*odd):
+                        program.skip_rest()
+            except OopError:
+                if self.handed_out is not None:  # what came through before the error is handed out all the same
                     program.skip_rest()
+                    program.go_on()
+                    self.rows = self.handed_out.rows(batches, program)
+                raise
             if self.handed_out is not None:
                 self.rows = self.handed_out.rows(batches, program)
             return

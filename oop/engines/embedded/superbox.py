@@ -78,6 +78,8 @@ class RunningSuperbox:
         try:
             lanes.run(batches, guard.guard, self._take_odd)
         except OopError as wrong:
+            if lanes.rows is not None:
+                self._hand_out(lanes.rows, [])
             raise wrong.located(self.state.node.site) from wrong.__cause__
         finally:
             lanes.finish()

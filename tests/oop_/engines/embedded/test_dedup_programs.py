@@ -143,3 +143,20 @@ def test_odd_rows_in_front_of_state_that_begins_a_program(kernels: str, of: str)
     found = superboxes(lower(grouped.flow, oop.Embedded(threads=1)))
     assert [one.has_state for one in found if one.code is not None] == [True]
     assert_same_as_boxes(grouped)
+
+
+@pytest.mark.parametrize("order", ["oop", "iop"])
+@pytest.mark.parametrize("behind", [lambda s: s, lambda s: s.dedup("ts"), lambda s: s.with_columns(w=col("v") + 1)])
+def test_rows_before_an_error_are_handed_out(kernels: str, behind: Any, order: Any) -> None:
+    wrong = pa.record_batch({"ts": pa.array([5_000, None, 5_001], pa.int64()), "k": [1] * 3, "v": [1] * 3})
+    stream = oop.source([numbers(np.arange(5_000), k=1), wrong], time="ts", punctuate=oop.ordered(), name="it")
+
+    def told(**options: Any) -> Any:
+        run, rows = behind(stream.filter(col("v") >= 0)).run(oop.Embedded(threads=1, **options), order=order), 0
+        with pytest.raises(oop.TimeError) as raised:
+            for batch in run:
+                rows += batch.num_rows
+        return rows, [(box.rows_in, box.rows_out) for box in run.metrics.boxes], str(raised.value)
+
+    assert told() == told(scheduler=BOXES)
+    assert told()[0] == 5_001
