@@ -49,6 +49,45 @@ static oop_column make_strings(const int64_t *keys) {
     return (oop_column){.data = data, .offsets = offsets, .bytes = offsets[ROWS]};
 }
 
+/* Maps texts of 8 bytes, one for each key, as many at a time as may be. */
+static int map_texts(oop_table *table, const oop_text *texts, const uint32_t *those, int64_t *ids) {
+    int64_t length;
+    int code = OOP_OK;
+    for (int64_t first = 0; code == OOP_OK && first < ROWS; first += OOP_TEXTS_AT_ONCE) {
+        const int64_t left = ROWS - first;
+        const int32_t m = left < OOP_TEXTS_AT_ONCE ? (int32_t)left : OOP_TEXTS_AT_ONCE;
+        code = oop_map_texts(table, texts, those + first, m, ids + first, &length);
+    }
+    return code;
+}
+
+/* Keys of two words by row: the values of a record stand one behind the other. */
+static void run_records(const oop_column *columns) {
+    oop_table table = new_table(columns, 2, 0);
+    int64_t *ids = room(ROWS, 8), done;
+    int32_t full;
+    table.records = room(2 * PLACES, 8);
+    table.record_words = 2;
+    for (int c = 0; c < 2; c++) table.kept[c].data = table.records + c;
+    end_call("map_keys records new", oop_map_keys(&table, columns, NULL, ROWS, ROWS, ids, &done, &full));
+    end_call("map_keys records again", oop_map_keys(&table, columns, NULL, ROWS, ROWS, ids, &done, &full));
+}
+
+static void run_texts(const int64_t *keys) {
+    oop_column strings = {.data = keys, .bytes = 8 * ROWS};
+    oop_table table = new_table(&strings, 1, 0);
+    oop_text *texts = room(ROWS, sizeof *texts);
+    uint32_t *those = room(ROWS, 4);
+    int64_t *ids = room(ROWS, 8);
+    for (int64_t i = 0; i < ROWS; i++) {
+        const uint64_t word = (uint64_t)keys[i];
+        texts[i] = (oop_text){word, word, (const uint8_t *)&keys[i], 8, (word + 1) * table.seed, 0};
+        those[i] = (uint32_t)i;
+    }
+    end_call("map_texts new", map_texts(&table, texts, those, ids));
+    end_call("map_texts again", map_texts(&table, texts, those, ids));
+}
+
 void run_groups(void) {
     const int64_t *keys = numbers(KEYS);
     const int32_t is_signed[2] = {1, 1};
@@ -59,6 +98,8 @@ void run_groups(void) {
     run_table("map_keys packed new", "map_keys packed again", "rehash packed", narrow, 2, 1);
     run_table("map_keys hashed new", "map_keys hashed again", "rehash hashed", wide, 2, 0);
     run_table("map_keys strings new", "map_keys strings again", "rehash strings", &strings, 1, 0);
+    run_records(wide);
+    run_texts(keys);
     end_call("hash_partition narrow", oop_hash_partition(narrow, is_signed, 2, ROWS, 8, shards));
     end_call("hash_partition wide", oop_hash_partition(wide, is_signed, 2, ROWS, 8, shards));
     end_call("hash_partition strings", oop_hash_partition(&strings, is_signed, 1, ROWS, 8, shards));
@@ -85,6 +126,7 @@ void run_rows(void) {
     end_call("sort_slices", oop_sort_slices(many, ROWS, 0, order, spare));
     end_call("take_fixed 4", oop_take_fixed(shards, 4, ROWS, rows, ROWS, spare));
     end_call("take_fixed 8", oop_take_fixed(many, 8, ROWS, rows, ROWS, spare));
+    end_call("take_out", oop_take_out(shards, 4, ROWS, rows, ROWS, spare));
 }
 
 void run_aggregates(void) {

@@ -11,6 +11,7 @@ import pytest
 
 import oop
 from oop.engines.embedded import arcs, boxes, sharded_boxes
+from oop.operators.aggregate import window_results
 from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.context import Context
@@ -169,8 +170,9 @@ def test_in_order_stays_in_order(name: str) -> None:
     assert first == sorted(first)
 
 
-def test_a_slice_costs_what_it_gives() -> None:
-    """Nothing of a window's results is made before it is asked for, and the table is not copied."""
+def test_a_slice_costs_what_it_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of a window's results is made before it is asked for, and a large table is not copied."""
+    monkeypatch.setattr(window_results, "FEW", 1_000)
     inputs = [pa.schema({"__wid_start": pa.int64(), "__wid_end": pa.int64(), "k": pa.int64()})]
     stream = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered())
     spec = stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()).flow.node.spec

@@ -21,6 +21,8 @@ from oop.testing import Harness
 from oop.testing.laws import bag
 
 ROWS = 60_000
+BOXES = oop.RoundRobin()
+"""A scheduler that lets rows go from box to box, and not through programs."""
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +208,7 @@ def test_an_error_in_a_thread_is_raised_with_its_traceback(monkeypatch):
         yield from ()
 
     monkeypatch.setattr(AggregateOperator, "process_batch", failing)
-    run = per_pair(packets()).run(oop.Embedded(threads=2))
+    run = per_pair(packets()).run(oop.Embedded(threads=2, scheduler=BOXES))
     with pytest.raises(ZeroDivisionError, match="in the middle") as raised:
         run.to_table()
     assert "failing" in [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
@@ -229,7 +231,7 @@ def test_an_error_while_rows_are_parted(monkeypatch):
 
     monkeypatch.setattr("oop.engines.embedded.sharded.part_batches", failing)
     with pytest.raises(MemoryError, match="no room"):
-        per_pair(packets()).run(oop.Embedded(threads=2)).to_table()
+        per_pair(packets()).run(oop.Embedded(threads=2, scheduler=BOXES)).to_table()
 
 
 def test_what_came_before_an_error_leaves_first(monkeypatch):
