@@ -26,11 +26,21 @@ import numpy as np
 
 from oop.kernels.checks import Array
 
+
+def _memory() -> int:
+    """The bytes of memory that the machine has; 0 if the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
 # In bytes; smaller arrays come from NumPy's allocator. With OOP_SCRATCH=0 all arrays do, so that a sanitizer sees each
 # of them by itself.
 SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
 HUGE_PAGE = 1 << 21
-KEPT = 1 << 27
+KEPT = min(max(_memory() // 64, 1 << 27), 1 << 29)
+"""A 64th of the machine's memory, but not less than 128 MB, nor more than 512."""
 
 
 class Lender(ABC):
